@@ -171,8 +171,8 @@ def _compare_one(
             )
         elif found != expected and not _are_one_error(query, found, expected):
             findings.differences.append(
-                f"seed {own}, {engine}: {query.text}\n  reference: {_shown(expected, found)}\n"
-                f"  {engine}: {_shown(found, expected)}\n  graph: {graph}"
+                f"seed {own}, {engine}: {query.text}\n  reference: {shown(expected, found)}\n"
+                f"  {engine}: {shown(found, expected)}\n  graph: {graph}"
             )
 
 
@@ -223,7 +223,7 @@ class _Rows:
         return iter(self.records)
 
 
-def _shown(one: Answer, other: Answer) -> str:
+def shown(one: Answer, other: Answer) -> str:
     if one[0] != "rows":
         return f"{one[0]} {one[1]}"
     if other[0] != "rows":

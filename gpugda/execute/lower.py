@@ -124,7 +124,7 @@ class _Lowering:
             lists |= tree.step.names
         added = lists if tree.end_is_bound else {*lists, tree.end}
         whole = (each.whole for each in tree.tests)
-        read = all_names((*tree.path_predicates, *whole)) - {tree.path, *lists}
+        read = all_names((*tree.all_path_predicates, *whole)) - {tree.path, *lists}
         read |= {tree.given} - {""}
         read |= frozenset() if tree.step is None else tree.step.outside
         child = self.lower(tree.input, (needed - added) | ends | read, weighted=weighted)

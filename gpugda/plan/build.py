@@ -40,6 +40,7 @@ from gpugda.query.analyse_return import read_columns
 from gpugda.query.bound_paths import bound_paths
 from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.scope_expressions import SUBQUERIES, is_aggregate
+from gpugda.query.search_clauses import changes_nothing, has_search, planned_together
 from gpugda.query.shapes import join_by_ampersand, shape, substitute, variable_names
 from gpugda.query.static_types import Kind, UncheckedTypes
 from gpugda.query.walk import walk
@@ -145,10 +146,14 @@ class _Builder:
     outer: tuple[str, ...] = ()
     groups_by_outer: bool = False
     columns: tuple[str, ...] = ()
+    loose: frozenset[str] = frozenset()
+    """Variables that Neo4j plans together with the next MATCH, as `SearchScope` has them."""
+    matches_only: bool = True
+    """True if nothing but MATCH without shortest paths came since the last projection."""
 
     def single(self, query: ast.SingleQuery) -> LogicalQuery:
         group: list[ast.Match] = []
-        for clause in query.clauses:
+        for clause in planned_together(query.clauses, self.scope):
             if isinstance(clause, ast.Match) and not clause.optional:
                 group.append(clause)
                 continue
@@ -177,7 +182,11 @@ class _Builder:
         add = _ADDED_BY.get(type(clause))
         if add is None:
             raise self._unsupported(_construct(clause), clause.span)
+        before = frozenset(self.scope)
         add(self, clause)
+        is_plain = isinstance(clause, ast.With) and self.matches_only and changes_nothing(clause)
+        self.loose = self.loose & before & frozenset(self.scope) if is_plain else frozenset()
+        self.matches_only = not isinstance(clause, ast.Match)
 
     def _with(self, clause: ast.With) -> None:
         if clause.where is None:
@@ -242,7 +251,7 @@ class _Builder:
         if not clauses:
             return
         before = tuple(self.scope)
-        planner = PatternPlanner(self.text, self.scope, self.numbers)
+        planner = PatternPlanner(self.text, self.scope, self.numbers, self.loose)
         for clause in split_selected(clauses):
             known = self.scope | planner.kinds
             selected = selected_pattern(clause, known, self.text, self.numbers)
@@ -254,11 +263,14 @@ class _Builder:
             if selected is not None:
                 self.rows, added = selected.plan(self.rows, known, self.text, self.numbers)
             self.scope = {**known, **added}
-            planner = PatternPlanner(self.text, self.scope, self.numbers)
+            loose = self.loose | frozenset(self.scope).difference(before)
+            planner = PatternPlanner(self.text, self.scope, self.numbers, loose)
             if selected is None:
                 planner.read(clause)
         self.rows = planner.plan(self.rows)
         self.scope |= planner.kinds
+        self.matches_only &= not any(map(has_search, clauses))
+        self.loose |= frozenset(self.scope).difference(before)
         for clause in clauses:
             self._check_inside(clause, before)
 
@@ -375,7 +387,7 @@ class _Builder:
         parts, names = [], dict[str, None]()
         for part in clause.query.parts:
             first = part.clauses[0]
-            if isinstance(first, ast.With) and _only_imports(first):
+            if isinstance(first, ast.With) and changes_nothing(first):
                 star = first.projection.star
                 own = list(self.scope) if star else [i.name for i in first.projection.items]
                 names |= dict.fromkeys(n for n in own if not n.startswith("\0"))
@@ -427,21 +439,6 @@ _ADDED_BY: Final[dict[type, Callable[[_Builder, Any], None]]] = {
     ast.Use: _Builder._use,
     ast.When: _Builder._when,
 }
-
-
-def _only_imports(clause: ast.With) -> bool:
-    projection = clause.projection
-    plain = all(
-        isinstance(item.expression, ast.Variable) and item.expression.name == item.name
-        for item in projection.items
-    )
-    return plain and not (
-        projection.distinct
-        or projection.order_by
-        or projection.skip is not None
-        or projection.limit is not None
-        or clause.where is not None
-    )
 
 
 def _construct(clause: ast.Clause) -> str:

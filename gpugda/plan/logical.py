@@ -184,6 +184,9 @@ class Expand:
         mode: The paths that are returned.
         reversed: True if the pattern was written from end to start: the list is then reversed.
         path_predicates: Conditions over a shortest path, or its relationships, that it must meet.
+        late_predicates: Further conditions of this kind, which Neo4j tests either in the search or
+            on the path found. If the two differ, the search fails.
+        few_predicates: The same, but Neo4j tests them in the search if the graph is very small.
         tests: Conditions that each node, or each relationship, of the path must satisfy.
         path: Name of the path in ``path_predicates``; empty if it has none.
         closed: True if both ends are the same variable.
@@ -208,6 +211,8 @@ class Expand:
     mode: ExpandMode = ExpandMode.TRAILS
     reversed: bool = False
     path_predicates: tuple[Expression, ...] = ()
+    late_predicates: tuple[Expression, ...] = ()
+    few_predicates: tuple[Expression, ...] = ()
     tests: tuple[ElementTest, ...] = ()
     path: str = ""
     closed: bool = False
@@ -215,6 +220,11 @@ class Expand:
     most: int = 0
     by_group: bool = False
     given: str = ""
+
+    @property
+    def all_path_predicates(self) -> tuple[Expression, ...]:
+        """All conditions over the path that the search tests."""
+        return (*self.path_predicates, *self.late_predicates, *self.few_predicates)
 
 
 # ------------------------------------------------------------------ rows from rows

@@ -5,7 +5,7 @@ More than 300 lines: a method for each part of the pattern syntax.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import UnsupportedQueryError
@@ -13,6 +13,14 @@ from gpugda.plan.logical import (
     Arrow,
     ExpandMode,
     StepPattern,
+)
+from gpugda.plan.pattern_parts import (
+    Fixed,
+    NamedPath,
+    PathSteps,
+    Selected,
+    VariableKind,
+    Varying,
 )
 from gpugda.plan.rules.existence import where_conjuncts
 from gpugda.query import ast
@@ -35,16 +43,7 @@ if TYPE_CHECKING:
 
     from gpugda.types import Span
 
-__all__ = [
-    "Fixed",
-    "NamedPath",
-    "PathSteps",
-    "PatternReader",
-    "Selected",
-    "VariableKind",
-    "Varying",
-    "needs_each_row",
-]
+__all__ = ["PatternReader", "needs_each_row"]
 
 _MODES: Final = {
     ast.SelectorKind.SHORTEST_PATH: ExpandMode.SHORTEST,
@@ -58,16 +57,6 @@ _SUBQUERIES: Final = (
 )
 
 
-class VariableKind:
-    """The kind of value of a variable, as far as the patterns determine it."""
-
-    NODE: Final = "node"
-    RELATIONSHIP: Final = "relationship"
-    RELATIONSHIPS: Final = "list of relationships"
-    PATH: Final = "path"
-    VALUE: Final = "value"
-
-
 def needs_each_row(expression: ast.Node) -> bool:
     """True if it contains a subquery, or a function that is random, to evaluate for each row."""
     return any(
@@ -77,64 +66,6 @@ def needs_each_row(expression: ast.Node) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """What a path selector requests: number of paths or groups, and conditions in its brackets."""
-
-    mode: ExpandMode = ExpandMode.TRAILS
-    most: int = 0
-    by_group: bool = False
-    conditions: tuple[ast.Expression, ...] = ()
-
-
-@dataclass(slots=True)
-class Varying:
-    """A variable-length relationship pattern between two nodes.
-
-    ``given`` names the bound list that the relationships must equal; empty if there is none.
-    """
-
-    left: str
-    right: str
-    name: str
-    pattern: ast.RelationshipPattern
-    clause: int
-    mode: ExpandMode
-    predicates: tuple[ast.Expression, ...]
-    selected: Selected
-    step: StepPattern | None = None
-    given: str = ""
-
-
-@dataclass(slots=True)
-class Fixed:
-    """A relationship pattern of length one between two nodes."""
-
-    left: str
-    right: str
-    name: str
-    pattern: ast.RelationshipPattern
-    clause: int
-
-
-@dataclass(slots=True)
-class NamedPath:
-    """A path variable: its first node and the columns of its steps."""
-
-    name: str
-    start: str
-    steps: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class PathSteps:
-    """A path pattern that was read: first node, last node and the columns of its steps."""
-
-    start: str
-    end: str
-    steps: list[str] = field(default_factory=list)
-
-
 class PatternReader:
     """Reads consecutive MATCH clauses into nodes, relationships, paths and conditions.
 
@@ -142,11 +73,19 @@ class PatternReader:
         text: The query text, for error messages.
         scope: Kinds of the variables that are already bound.
         numbers: Source of numbers for the names of anonymous elements, shared by the whole query.
+        loose: Bound variables that Neo4j plans together with these clauses.
     """
 
-    def __init__(self, text: str, scope: Mapping[str, str], numbers: Iterator[int]) -> None:
+    def __init__(
+        self,
+        text: str,
+        scope: Mapping[str, str],
+        numbers: Iterator[int],
+        loose: frozenset[str] = frozenset(),
+    ) -> None:
         self._text = text
         self._outer = scope
+        self._loose = loose
         self._numbers = numbers
         self.kinds: dict[str, str] = {}
         self._labels: dict[str, dict[ast.LabelExpression, None]] = {}

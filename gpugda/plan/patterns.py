@@ -10,8 +10,8 @@ More than 300 lines: a method for each form of pattern.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
-from typing import TYPE_CHECKING
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.logical import (
     BindPath,
@@ -34,15 +34,21 @@ from gpugda.query.query_graph import (
     QueryNode,
     QueryRelationship,
 )
-from gpugda.query.shapes import variable_names
+from gpugda.query.search_placement import Link, Placement, Search, SearchScope
+from gpugda.query.shapes import all_names, variable_names
 from gpugda.types import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from gpugda.plan.pattern_reader import Fixed, PatternReader, VariableKind, Varying, needs_each_row
+from gpugda.plan.pattern_parts import Fixed, VariableKind, Varying
+from gpugda.plan.pattern_reader import PatternReader, needs_each_row
 
 __all__ = ["PatternPlanner", "VariableKind", "needs_each_row"]
+
+_SEARCHES: Final = (ExpandMode.SHORTEST, ExpandMode.ALL_SHORTEST)
+
+_Placed = dict[Placement, list[ast.Expression]]
 
 
 class PatternPlanner(PatternReader):
@@ -57,19 +63,13 @@ class PatternPlanner(PatternReader):
                 rows = Unwind(rows, _first_nodes(varying), varying.left)
                 known.add(varying.left)
         components = self._components()
+        self._searches = self._search_scope()
         left = [*self._predicates, *self._not_null()]
         rows, left = self._with_lookups(rows, left, components, known)
         waiting = list(self._varying)
         while components or waiting:
-            # Components attached to different bound nodes are joined with the rows one by one.
-            reached = self._joined_by_equality([part for part in components if part & known])
-            ready = [each for each in waiting if not self._waits_for(each, components)]
-            if not reached and not self._can_expand(ready, known):
-                reached = (
-                    [self._most_restricted(components)] if waiting and components else components[:]
-                )
-            if self._has_only_shortest(waiting):
-                reached = components[:]
+            ready = [each for each in waiting if not self._waits_for(each, components, known)]
+            reached = self._joined_next(components, waiting, ready, known)
             if reached:
                 names = frozenset().union(*reached)
                 rows, left = self._match(rows, names, known, left)
@@ -81,18 +81,88 @@ class PatternPlanner(PatternReader):
             waiting.remove(varying)
             if not varying.mode.gives_all:
                 rows, left = self._filtered(rows, left, known)
-            tests, conditions, left = self._conditions(varying, left)
+            tests, placed, left = self._conditions(varying, left)
+            outside = () if varying.step is None else varying.step.predicates
+            rows = self._with_paths(rows, (*chain(*placed.values()), *outside), known)
             rows = replace(
                 self._expand(rows, varying, known),
                 tests=tests,
-                path_predicates=conditions,
+                path_predicates=tuple(placed[Placement.INSIDE]),
+                late_predicates=tuple(placed[Placement.PLANNED]),
+                few_predicates=tuple(placed[Placement.FEW]),
                 path=self._path_of(varying),
             )
             known |= {varying.left, varying.right, varying.name}
+            if components and not varying.mode.gives_all:
+                rows = self._with_paths(rows, left, known)
+                rows, left = self._with_lookups(rows, left, components, known)
         rows = self._distinct_relationships(rows)
         for path in self._paths:
-            rows = BindPath(rows, path.name, path.start, tuple(path.steps))
+            if path.name not in known:
+                rows = BindPath(rows, path.name, path.start, tuple(path.steps))
         return Filter(rows, tuple(left)) if left else rows
+
+    def _joined_next(
+        self,
+        components: list[frozenset[str]],
+        waiting: list[Varying],
+        ready: list[Varying],
+        known: set[str],
+    ) -> list[frozenset[str]]:
+        """The components to join with the rows now; none if an expansion comes first."""
+        # Components attached to different bound nodes are joined with the rows one by one.
+        reached = self._joined_by_equality([part for part in components if part & known])
+        if reached or self._can_expand(ready, known):
+            return reached
+        if not waiting or (ready and any(each.mode is ExpandMode.SELECTED for each in ready)):
+            return components[:]
+        if not ready or any(each.mode.gives_all for each in ready):
+            return [self._most_restricted(components)] if components else []
+        needed = self._read_by_search(ready[0])
+        return [part for part in components if (part | self._names_in(part)) & needed]
+
+    def _names_in(self, component: frozenset[str]) -> frozenset[str]:
+        return frozenset(each.name for each in self._fixed if each.left in component)
+
+    def _read_by_search(self, varying: Varying) -> frozenset[Hashable]:
+        """The nodes and relationships that have to be bound before a search of shortest paths."""
+        _, placed, _ = self._conditions(varying, self._predicates)
+        ends: frozenset[Hashable] = frozenset((varying.left, varying.right))
+        return ends.union(*map(self._searches.read, chain(*placed.values())))
+
+    def _search_scope(self) -> SearchScope:
+        """What decides which conditions a search of shortest paths tests itself."""
+        searches = [
+            Search(frozenset((each.name,)), each.left, each.right)
+            for each in self._varying
+            if each.mode in _SEARCHES
+        ]
+        links = [Link(frozenset((e.name,)), e.left, e.right, varies=False) for e in self._fixed]
+        links += [
+            Link(each.names, each.left, each.right, varies=True)
+            for each in self._varying
+            if each.mode not in _SEARCHES
+        ]
+        return SearchScope(
+            {name: len(labels) for name, labels in self._labels.items()},
+            links,
+            searches,
+            {path.name: frozenset((path.start, *path.steps)) for path in self._paths},
+            self._predicates,
+            frozenset(self._outer),
+            self._loose,
+        )
+
+    def _with_paths(
+        self, rows: Logical, read_by: Iterable[ast.Expression], known: set[str]
+    ) -> Logical:
+        """The rows with those paths that expressions read, if their parts are bound."""
+        read = all_names(read_by)
+        for path in self._paths:
+            if path.name in read - known and known >= {path.start, *path.steps}:
+                rows = BindPath(rows, path.name, path.start, tuple(path.steps))
+                known.add(path.name)
+        return rows
 
     def _joined_by_equality(self, reached: list[frozenset[str]]) -> list[frozenset[str]]:
         """The first component, and those that an equality of nodes connects with it."""
@@ -177,10 +247,6 @@ class PatternPlanner(PatternReader):
             not each.mode.gives_all and name in (each.left, each.right) for each in self._varying
         )
 
-    def _has_only_shortest(self, waiting: Sequence[Varying]) -> bool:
-        """True for shortest path searches only: their conditions may read any variable."""
-        return bool(waiting) and all(not each.mode.gives_all for each in waiting)
-
     def _most_restricted(self, components: Sequence[frozenset[str]]) -> frozenset[str]:
         """The component to start with: the one with the most conditions."""
 
@@ -194,13 +260,17 @@ class PatternPlanner(PatternReader):
         """True if an expansion, other than a shortest path search, starts at a bound node."""
         return any(each.mode.gives_all and {each.left, each.right} & known for each in waiting)
 
-    def _waits_for(self, varying: Varying, components: Sequence[frozenset[str]]) -> bool:
-        """True if conditions in the expansion read variables of components still to be matched."""
+    def _waits_for(
+        self, varying: Varying, components: Sequence[frozenset[str]], known: set[str]
+    ) -> bool:
+        """True if conditions in the expansion read what is still to be matched or searched."""
         if varying.step is None:
             return False
         names = frozenset[str]().union(*components)
         names |= {each.name for each in self._fixed if each.left in names}
-        return not names.isdisjoint(varying.step.outside)
+        names |= {each.name for each in self._varying if each.name not in known}
+        outside = self._searches.read_names(varying.step.outside)
+        return not names.isdisjoint(outside - varying.names)
 
     def _next_varying(self, waiting: Sequence[Varying], known: set[str]) -> Varying:
         def rank(varying: Varying) -> tuple[bool, int]:
@@ -260,32 +330,30 @@ class PatternPlanner(PatternReader):
 
     def _conditions(
         self, varying: Varying, left: Sequence[ast.Expression]
-    ) -> tuple[tuple[ElementTest, ...], tuple[ast.Expression, ...], list[ast.Expression]]:
-        """Conditions that an expansion tests itself, and those left for its output rows."""
+    ) -> tuple[tuple[ElementTest, ...], _Placed, list[ast.Expression]]:
+        """Conditions on elements and on paths that an expansion tests, and those for its rows."""
+        placed: _Placed = {each: [] for each in Placement}
         if varying.mode is ExpandMode.SELECTED:
-            return (), varying.selected.conditions, list(left)
+            placed[Placement.INSIDE] = list(varying.selected.conditions)
+            return (), placed, list(left)
         path = self._path_of(varying)
-        own = {varying.name, path} - {""}
         tests: list[ElementTest] = []
-        conditions: list[ast.Expression] = []
-        rest: list[ast.Expression] = []
         for each in left:
             test = element_test(each, varying.name, path, needs_each_row)
             if test is not None and (varying.step is None or varying.step.is_one_step):
                 tests.append(test)
-            elif not varying.mode.gives_all and variable_names(each) & own:
-                self._check_single(each, varying)
-                conditions.append(each)
             else:
-                rest.append(each)
-        return tuple(tests), tuple(conditions), rest
+                placed[self._placement(varying, each)].append(each)
+        for each in placed[Placement.TWICE]:
+            raise self._unsupported("a condition on two shortest paths", each.span)
+        return tuple(tests), placed, placed.pop(Placement.AFTER)
 
-    def _check_single(self, condition: ast.Expression, varying: Varying) -> None:
-        """Rejects a condition on two shortest paths, as its result depends on the search order."""
-        others = {e.name for e in self._varying if not e.mode.gives_all} - {varying.name}
-        others |= {path.name for path in self._paths if set(path.steps) & others}
-        if variable_names(condition) & others:
-            raise self._unsupported("a condition on two shortest paths", condition.span)
+    def _placement(self, varying: Varying, condition: ast.Expression) -> Placement:
+        """When a condition is tested: in the expansion, after it, or as Neo4j's plan decides."""
+        if varying.mode not in _SEARCHES or varying.name not in self._searches.read(condition):
+            return Placement.AFTER
+        search = next(e for e in self._searches.searches if varying.name in e.own)
+        return self._searches.placement(search, condition)
 
     def _expand(self, rows: Logical, varying: Varying, known: set[str]) -> Expand:
         forwards = varying.left in known

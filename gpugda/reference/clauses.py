@@ -6,13 +6,16 @@ More than 300 lines: one function for each clause.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
 from gpugda.deadline import check_time
 from gpugda.query import ast
+from gpugda.query.search_clauses import changes_nothing, has_search, planned_together
 from gpugda.reference.match import PatternMatcher
 from gpugda.reference.projection import Projected, ordered, project
+from gpugda.reference.searches import SearchMatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -87,29 +90,59 @@ def _distinct_rows(rows: Iterable[Row]) -> Iterator[Row]:
 
 def _single(query: ast.SingleQuery, context: _QueryContext, table: Table) -> Table:
     first = True
-    for clause in query.clauses:
-        importing = context.importing
+    plain, loose = True, frozenset[str]()
+    for clauses in _runs(planned_together(query.clauses, (*table.names, *context.outer))):
+        clause, importing = clauses[0], context.importing
         if first and isinstance(clause, ast.With) and importing is not None:
             table = Table(tuple(importing), [importing])
         first = first and isinstance(clause, ast.Use)
+        before = frozenset(table.names)
+        if isinstance(clause, ast.Match):
+            table = _match(clauses, context, table, loose)
+            plain = plain and not clause.optional and not any(map(has_search, clauses))
+            loose |= frozenset(table.names) - before
+            continue
         run = _CLAUSES.get(type(clause))
         if run is None:
             construct = getattr(clause, "construct", type(clause).__name__)
             raise context.evaluator.unsupported(construct, clause)
         table = run(clause, context, table)
+        # Neo4j plans the clauses before and after such a WITH together.
+        stays = plain and isinstance(clause, ast.With) and changes_nothing(clause)
+        plain, loose = True, loose & frozenset(table.names) if stays else frozenset[str]()
     return table
 
 
+def _runs(clauses: Iterable[ast.Clause]) -> Iterator[list[Any]]:
+    """The clauses one by one, but consecutive MATCH clauses together."""
+    for is_match, run in groupby(clauses, lambda e: isinstance(e, ast.Match) and not e.optional):
+        together = list(run)
+        yield from [together] if is_match else ([each] for each in together)
+
+
 # ------------------------------------------------------------------ MATCH
-def _match(clause: ast.Match, context: _QueryContext, table: Table) -> Table:
+def _match(
+    clauses: list[ast.Match], context: _QueryContext, table: Table, loose: frozenset[str]
+) -> Table:
+    """Consecutive MATCH clauses, or one OPTIONAL MATCH."""
+    (clause, *others) = clauses
+    if others and not any(map(has_search, clauses)):
+        for each in clauses:
+            table = _match([each], context, table, loose)
+        return table
     bound = frozenset(table.names) | frozenset(context.outer)
-    matcher = PatternMatcher(
-        clause.patterns,
-        context.evaluator,
-        bound,
-        clause.where,
-        repeats=clause.repeats_relationships,
-    )
+    matcher: PatternMatcher | SearchMatcher
+    if has_search(clause) or others:
+        planned = frozenset[str]() if clause.optional else loose
+        matcher = SearchMatcher(clauses, context.evaluator, bound, planned)
+    else:
+        matcher = PatternMatcher(
+            clause.patterns,
+            context.evaluator,
+            bound,
+            clause.where,
+            repeats=clause.repeats_relationships,
+        )
     new = tuple(sorted(matcher.names - bound))
     kept = dict(_bound_paths(clause, bound, context)) if clause.optional else {}
 
@@ -292,7 +325,6 @@ def _branch(clause: ast.When, context: _QueryContext, row: Row) -> ast.QueryBody
 
 
 _CLAUSES: dict[type, Callable[[Any, _QueryContext, Table], Table]] = {
-    ast.Match: _match,
     ast.With: _with,
     ast.Return: _return,
     ast.OrderSkipLimit: _order_skip_limit,

@@ -22,8 +22,7 @@ from gpugda.reference.paths import (
     start_step,
     trail_step,
 )
-from gpugda.reference.shortest import shortest_paths
-from gpugda.reference.trees import Row, conjuncts, parts_of, variables_of
+from gpugda.reference.trees import Row, parts_of, variables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,8 +34,6 @@ __all__ = ["PatternMatcher"]
 
 Name = str | tuple[Any, ...]
 """The name of a variable, or a mark for an anonymous element."""
-
-_SHORTEST = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +51,7 @@ class PatternMatcher:
         patterns: The patterns of a clause, in which no relationship is used twice.
         evaluator: Evaluates expressions.
         bound: Variables that are already bound.
-        where: The clause's condition, evaluated on full matches. Its conditions on a path of
-            ``shortestPath`` are evaluated during the search, as in Neo4j.
+        where: The clause's condition, evaluated on full matches.
         repeats: True if relationships may be used again.
 
     Attributes:
@@ -74,16 +70,8 @@ class PatternMatcher:
         self._where, self._evaluator = where, evaluator
         self.names = frozenset(name for pattern in patterns for name in _declared(pattern))
         steps = _Steps(evaluator, bound, self.names, repeats=repeats)
-        shortest = [each for each in patterns if each.selector and each.selector.kind in _SHORTEST]
         for pattern in patterns:
-            if pattern not in shortest:
-                steps.add(pattern)
-        for pattern in shortest:
-            steps.add_ends(pattern)
-        if shortest:
-            steps.add_conditions(where)
-        for pattern in shortest:
-            steps.add_shortest(pattern, where)
+            steps.add(pattern)
         self._steps = steps.finished()
 
     def matches(self, row: Row) -> Iterator[Row]:
@@ -205,61 +193,6 @@ class _Steps:
             self._take(marked_path(variable.name, mark), variable.name)
         if group.where is not None:
             self._wait_for(group.where)
-
-    # -------------------------------------------------------------- shortest paths
-    def add_ends(self, pattern: ast.Pattern) -> None:
-        """Binds the two end nodes of ``shortestPath``, each separately."""
-        for element in (pattern.elements[0], pattern.elements[-1]):
-            assert isinstance(element, ast.NodePattern)
-            self._take(path_begin)
-            self._take(start_step(self._evaluator, self._name(element)))
-            self._add_node(element)
-
-    def add_conditions(self, where: ast.Expression | None) -> None:
-        """Tests conditions on the ends before paths are searched."""
-        evaluator = self._evaluator
-        for part in conjuncts(where):
-            test = _Test(
-                frozenset(variables_of(part) & self._names),
-                lambda row, part=part: evaluator.holds(part, row),  # type: ignore[misc] # binds early
-            )
-            if test.needs <= self._known:
-                self.steps.append(_asking(test))
-
-    def add_shortest(self, pattern: ast.Pattern, where: ast.Expression | None) -> None:
-        """Adds the search for the paths of ``shortestPath`` between bound ends."""
-        evaluator, relationship = self._evaluator, pattern.elements[1]
-        assert isinstance(relationship, ast.RelationshipPattern)
-        ends = [self._name(pattern.elements[0]), self._name(pattern.elements[-1])]
-        named = {each.name for each in (pattern.variable, relationship.variable) if each}
-        known = self._known | named
-        asked = [
-            part
-            for part in conjuncts(where)
-            if (read := variables_of(part) & self._names) & named and read <= known
-        ]
-        assert pattern.selector is not None
-        most = 1 if pattern.selector.kind is ast.SelectorKind.SHORTEST_PATH else None
-
-        def step(found: PartialMatch) -> Iterator[PartialMatch]:
-            def passes(row: Row) -> bool:
-                return all(evaluator.holds(part, row) for part in asked)
-
-            nodes = found.row[ends[0]], found.row[ends[1]]
-            paths = shortest_paths(
-                evaluator,
-                pattern,
-                found.row,
-                nodes,
-                passes if asked else None,
-                one_name=ends[0] == ends[1],
-            )
-            for number, (_, row) in enumerate(paths):
-                if number == most:
-                    return
-                yield found.bound(row=row)
-
-        self._take(step, *named)
 
     # -------------------------------------------------------------- tests
     def _add_tests(

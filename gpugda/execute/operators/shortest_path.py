@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.errors import CypherExecutionError
+from gpugda.errors import CypherExecutionError, UnsupportedQueryError
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.distinct_pairs import DistinctPairs
@@ -19,6 +20,7 @@ from gpugda.execute.shortest import shortest_paths
 from gpugda.execute.steps import Steps, StepsCache
 from gpugda.execute.trails import Level
 from gpugda.plan.logical import ExpandMode
+from gpugda.query.search_placement import FEW_NODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ShortestPath"]
 
+_LATE: Final = (
+    "a condition on a shortest path and on another part of the pattern, which Neo4j tests in the"
+    " search or on the path found, as its plan decides"
+)
+
 _SAME_NODE: Final = (
     "a shortest path cannot begin and end at the same node: compare the two nodes with <> before"
     " the search, or let it have no relationship (*0..)"
@@ -41,7 +48,7 @@ class ShortestPath(Operator):
     """Joins each row with one or all shortest paths between two of its nodes.
 
     Predicates that read the path are part of the search: it finds the shortest path that satisfies
-    them.
+    them. Where Neo4j may test some of them on the path found instead, both must give the same.
 
     Args:
         child: Input rows.
@@ -91,17 +98,44 @@ class ShortestPath(Operator):
     def _found(
         self, batch: Batch, steps: Steps, asked: Ends, context: ExecutionContext
     ) -> Iterator[Level]:
-        choice = Shortest(len(asked.rows), self.every)
-        every = self.every or bool(steps.residuals)
-        for level in (
-            _empty_paths(asked),
-            *self._searched(steps, asked, context, every=every),
-        ):
+        late, few = self.asked.late_predicates, self.asked.few_predicates
+        if context.graph.node_count > FEW_NODES:
+            late = (*late, *few)
+        else:
+            steps = replace(steps, residuals=(*steps.residuals, *few))
+        if not late:
+            yield from self._chosen(batch, steps, asked, context, every=self.every)
+            return
+        first = list(self._chosen(batch, steps, asked, context, every=True))
+        inside = replace(steps, residuals=(*steps.residuals, *late))
+        found = list(self._chosen(batch, inside, asked, context, every=self.every))
+        counts = np.zeros((3, batch.row_count), dtype=np.int64)
+        for level in first:
+            passed = level.rows[passing(batch, level, self.asked, late, context)]
+            np.add.at(counts[0], level.rows, 1)
+            np.add.at(counts[1], passed, 1)
+        for level in found:
+            np.add.at(counts[2], level.rows, 1)
+        shortest, passed, chosen = counts
+        differs = (passed == 0) & (chosen > 0)
+        if not self.every:
+            differs |= (passed > 0) & (passed < shortest)
+        if bool(differs.any()):
+            message = f"{_LATE}, is not supported by this engine if the two differ"
+            raise UnsupportedQueryError(message, context.text, late[0].span, construct=_LATE)
+        yield from found
+
+    def _chosen(
+        self, batch: Batch, steps: Steps, asked: Ends, context: ExecutionContext, *, every: bool
+    ) -> Iterator[Level]:
+        choice = Shortest(len(asked.rows), every)
+        levels = self._searched(steps, asked, context, every=every or bool(steps.residuals))
+        for level in (_empty_paths(asked), *levels):
             yield self._taken(batch, steps, asked, level, choice, context)
         left = np.flatnonzero(~choice.satisfied)
         if steps.residuals and len(left):
             # No path of least length satisfies the predicates.
-            longer = Shortest(len(left), self.every)
+            longer = Shortest(len(left), every)
             yield from self._by_length(batch, steps, asked.taken(left), longer, context)
 
     def _searched(

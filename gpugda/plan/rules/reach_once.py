@@ -122,7 +122,11 @@ def _reach(tree: logical.Expand, read: frozenset[str], *, from_matches: bool) ->
 
 def _read_by(tree: logical.Expand) -> frozenset[str]:
     outside = frozenset[str]() if tree.step is None else tree.step.outside
-    return frozenset({tree.start, tree.end, tree.given}) | all_names(tree.path_predicates) | outside
+    return (
+        frozenset({tree.start, tree.end, tree.given})
+        | all_names(tree.all_path_predicates)
+        | outside
+    )
 
 
 def _read_in(tree: logical.Logical) -> frozenset[str]:
