@@ -30,7 +30,6 @@ from gpugda.errors import (
     StaleSnapshotError,
     UnsupportedQueryError,
 )
-from gpugda.garbage import collection_paused
 
 if TYPE_CHECKING:
     from gpugda.accelerate.entry import accelerate
@@ -106,8 +105,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'gpugda' has no attribute {name!r}")
-    with collection_paused():  # or each collection would scan half a million new, lasting objects
-        value = getattr(import_module(home), name)
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

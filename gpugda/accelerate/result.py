@@ -9,7 +9,7 @@ import neo4j
 
 from gpugda.accelerate.summary import AcceleratedSummary
 from gpugda.errors import ConfigurationError
-from gpugda.garbage import collection_paused
+from gpugda.garbage import collections_rare
 from gpugda.result.result import Result
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class AcceleratedResult(Result):
             ) from error
         if expand or parse_dates or self._position == self._row_count:
             return _frame_by_driver(self, expand, parse_dates)
-        with self._timed(), collection_paused():
+        with self._timed(), collections_rare():
             columns = self._rows.frame_columns(self._position)
         self._take_rest()
         series = [

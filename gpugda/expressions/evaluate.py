@@ -15,7 +15,6 @@ from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluation.evaluator import Evaluator, Handlers
 from gpugda.expressions.operands import Constant, Evaluated, Operand, as_column, check_faults
-from gpugda.garbage import collection_paused
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
 from gpugda.text_order import as_stored
@@ -114,8 +113,7 @@ def _all_of(
     def later(kind: type, place: str) -> Callable[[Evaluator, Any], Any]:
         def first(evaluator: Evaluator, node: Any) -> Any:
             module, _, name = place.partition(".")
-            with collection_paused():
-                loaded = import_module(f"gpugda.expressions.evaluation.{module}")
+            loaded = import_module(f"gpugda.expressions.evaluation.{module}")
             every[kind] = getattr(loaded, name)
             return every[kind](evaluator, node)
 

@@ -8,7 +8,6 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
-from gpugda.garbage import collection_paused
 from gpugda.match.need import Groups, Rows, asks_for_one_node
 from gpugda.match.report import oriented_text, witnesses_text
 from gpugda.plan.matching_order import make_plan
@@ -45,8 +44,7 @@ class _Strategies(MutableMapping[str, "type[Matcher]"]):
 
     def __getitem__(self, name: str) -> type[Matcher]:
         if name not in self._loaded:
-            with collection_paused():
-                self._loaded[name] = _load(name)
+            self._loaded[name] = _load(name)
         return self._loaded[name]
 
     def __setitem__(self, name: str, matcher: type[Matcher]) -> None:

@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
-from gpugda.garbage import collection_paused
 from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.degree_skew import degree_skews
@@ -32,7 +31,6 @@ __all__ = ["bind"]
 TypeIds = tuple[int, ...] | None
 
 
-@collection_paused()
 def bind(query: Query, graph: DataGraph) -> BoundQuery:
     """Binds a query to a data graph.
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.caching import LruCache
 from gpugda.errors import QueryError, UnsupportedQueryError
-from gpugda.garbage import collection_paused
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
 from gpugda.query.scopes import check_query
@@ -40,7 +39,6 @@ def prepare(text: str) -> Query | Statement:
     return found
 
 
-@collection_paused()
 def _prepare(text: str) -> Query | Statement | QueryError:
     # Errors are cached, too: the database answers such texts, and they would be parsed each time.
     try:

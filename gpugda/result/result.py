@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.errors import ConfigurationError
 from gpugda.execute.result_table import ResultTable
-from gpugda.garbage import collection_paused
+from gpugda.garbage import collections_rare
 from gpugda.result.rows import FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
 
@@ -268,7 +268,7 @@ class Result:
             if expand:
                 frame = expanded_frame(self.keys(), self.values())
             else:
-                with self._timed(), collection_paused():
+                with self._timed(), collections_rare():
                     columns = self._rows.frame_columns(begin)
                 frame = data_frame(self.keys(), columns)
                 self._take_rest()
@@ -368,7 +368,7 @@ class Result:
         """Makes the next block of records; the first one is small, to return early."""
         start = self._position
         stop = min(start + self._block_rows, self._row_count)
-        with self._timed(), collection_paused():
+        with self._timed(), collections_rare():
             self._block = self._rows.records(start, stop)
         self._block_start = start
         self._block_rows = min(4 * self._block_rows, MAX_BLOCK_ROWS)
@@ -379,7 +379,7 @@ class Result:
         with self._timed():
             while self._position < self._row_count:
                 stop = min(self._position + MAX_BLOCK_ROWS, self._row_count)
-                with collection_paused():
+                with collections_rare():
                     found += make(self._position, stop)
                 self._position = stop
         return found

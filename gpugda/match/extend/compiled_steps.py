@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.garbage import collection_paused
 from gpugda.match.extend.compile import StepCompiler
 from gpugda.plan.counting.problem import may_be_cycle
 
@@ -107,10 +106,9 @@ class CompiledSteps:
                 by_rows=self._by_rows,
                 is_whole=is_whole,
             )
-            with collection_paused():
-                found = compiler.steps(
-                    order, counting=counting, counted=counted, explored=explored, fewest=fewest
-                )
+            found = compiler.steps(
+                order, counting=counting, counted=counted, explored=explored, fewest=fewest
+            )
             if len(forms) >= _MAX_FORMS:
                 forms.clear()
             forms[key] = found

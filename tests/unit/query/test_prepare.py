@@ -1,12 +1,8 @@
 """From text to analysed query, and the cache."""
 
-import gc
-from contextlib import nullcontext
-
 import pytest
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
-from gpugda.query.parser import parse
 from gpugda.query.prepare import check_compiles, prepare
 from gpugda.query.scopes import check_query
 
@@ -43,21 +39,6 @@ def test_a_refused_text_is_parsed_once_and_each_error_is_new(monkeypatch):
     assert str(first.value) == str(second.value)
     assert vars(first.value) == vars(second.value)
     assert second.value.construct == "LOAD CSV"
-
-
-@pytest.mark.parametrize("ending", ["RETURN a", "RETURN a,"])
-def test_garbage_collection_is_paused_only_while_parsing(monkeypatch, ending):
-    looked = []
-
-    def parse_and_note(text):
-        looked.append(gc.isenabled())
-        return parse(text)
-
-    monkeypatch.setattr("gpugda.query.prepare.parse", parse_and_note)
-    with nullcontext() if ending[-1] == "a" else pytest.raises(CypherSyntaxError):
-        prepare(f"MATCH (a:Garbage) {ending}")
-    assert looked == [False]
-    assert gc.isenabled()
 
 
 def test_a_text_is_checked_once_per_version(monkeypatch):

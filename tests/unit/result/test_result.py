@@ -16,6 +16,7 @@ from neo4j.time import Date, DateTime
 
 from gpugda.data.chunked_column import ChunkedColumn
 from gpugda.data.columns import Column, ColumnKind, column_from_values
+from gpugda.garbage import collections_rare
 from gpugda.result.rows import BLOCK_ROWS, FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
 from gpugda.values import Entity
@@ -232,16 +233,53 @@ def test_records_are_made_in_growing_bounded_blocks(result_of_columns, monkeypat
     assert gc.isenabled()
 
 
-def test_reading_leaves_garbage_collection_unchanged(three):
-    assert gc.isenabled()
+@pytest.fixture
+def collector():
+    """Python's garbage collector, put back after the test."""
+    enabled, thresholds = gc.isenabled(), gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    (gc.enable if enabled else gc.disable)()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("thresholds", [(700, 10, 10), (0, 10, 10)])
+def test_reading_leaves_garbage_collection_unchanged(three, collector, enabled, thresholds):
+    (gc.enable if enabled else gc.disable)()
+    gc.set_threshold(*thresholds)
     next(three)
-    assert gc.isenabled()
-    gc.disable()
-    try:
-        three.values()
-        assert not gc.isenabled()  # unchanged
-    finally:
-        gc.enable()
+    three.values()
+    assert gc.isenabled() is enabled
+    assert gc.get_threshold() == thresholds
+
+
+def test_what_other_threads_set_while_rows_are_made_holds(collector):
+    """Blocks of several threads overlap, and the program changes its mind meanwhile."""
+    gc.enable()
+    gc.set_threshold(700, 10, 10)
+    for begun, ended in ((2, 2), (1, 0), (2, 3)):
+        blocks = [collections_rare() for _ in range(begun + 1)]
+        for block in blocks:
+            block.__enter__()
+        gc.disable()
+        gc.set_threshold(500 + begun, 5, 5)
+        with collections_rare():
+            pass
+        for block in blocks[ended:] + blocks[:ended]:
+            block.__exit__(None, None, None)
+        assert not gc.isenabled()
+        assert gc.get_threshold() == (500 + begun, 5, 5)
+
+
+def test_no_collection_starts_while_rows_are_made(collector):
+    gc.enable()
+    gc.set_threshold(100, 10, 10)
+    with collections_rare():
+        before = gc.get_stats()
+        kept = [[number] for number in range(10_000)]
+        assert gc.get_stats() == before
+    kept += [[number] for number in range(1_000)]
+    assert gc.get_stats() != before
 
 
 def test_data_equals_the_data_of_the_records(result_of):
