@@ -29,6 +29,7 @@ __all__ = [
     "can_run",
     "can_write",
     "code_folder",
+    "has_room",
     "make_private_folder",
     "others_can_change",
     "privacy_problem",
@@ -45,6 +46,7 @@ logger = logging.getLogger(__name__)
 _OFF: Final = ("", "off", "none", "0", "false")
 _OTHER_USERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MAX_LINKS: Final = 40
+_LITTLE_ROOM: Final = 4 << 20
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 _OTHER_PLACES: Final = ("/tmp", "/var/tmp")
 """Where a temporary folder is made if others can change the one that the environment names."""
@@ -194,6 +196,16 @@ def can_write(folder: Path) -> bool:
     except OSError as error:
         return error.errno in _NO_ROOM  # what is there can still be read
     return True
+
+
+def has_room(folder: Path) -> bool:
+    """True if files of a few megabytes can be written there."""
+    try:
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+        return shutil.disk_usage(folder).free >= _LITTLE_ROOM
+    except OSError:
+        return True
 
 
 def can_run(folder: Path) -> bool:

@@ -9,7 +9,6 @@ import os
 
 from gpugda.device import program
 from gpugda.device.context import DeviceContext, choose_device, list_devices
-from gpugda.device.first_launch import launch_each_once
 from gpugda.match.session import DeviceSession
 
 
@@ -37,6 +36,5 @@ def _compile_backwards(device: str | None) -> None:
     context = DeviceContext(choose_device(device))
     if context.is_pocl and not program.is_everything_built(context):
         for file in reversed(program._files(context)):
-            with context.lock:
-                launch_each_once(context, program._program(context, file, ""))
+            program.build_file(context, file)
     context.close()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -16,7 +14,7 @@ import typer
 
 from gpugda.cli.failures import EXIT_CODES
 from gpugda.errors import ConfigurationError, DeviceError, GpugdaError
-from gpugda.folders import can_write, others_can_change, spare_folder, spares
+from gpugda.folders import can_write, has_room, others_can_change, spare_folder, spares
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -82,11 +80,12 @@ def diagnose(
     # A copy, because pyopencl sets further variables when it is imported.
     variables = dict(os.environ if environment is None else environment)
     devices, error = _devices()
+    damaged = _damaged()  # before kernels are built anew
     return [
         ("Python and packages", list(_packages())),
         (DEVICES, list(_device_findings(devices, error))),
         ("OpenCL drivers", list(_drivers(devices, variables, root))),
-        ("Caches", list(_caches(variables))),
+        ("Caches", [*_caches(variables), *damaged]),
         ("Environment", list(_variables(variables))),
     ]
 
@@ -131,7 +130,7 @@ def _device_findings(devices: list[DeviceInfo], error: str) -> Iterator[Finding]
         if getattr(device, "handle", None) is None:
             yield Finding(True, line)
             continue
-        kernels = _built_apart(number) if _is_pocl(device) else built(device)
+        kernels = built(device)
         yield Finding(kernels.good is not False, line)  # a device that builds no kernel is useless
         yield kernels
     if not devices:
@@ -147,39 +146,16 @@ def _is_pocl(device: DeviceInfo) -> bool:
     return "portable computing" in device.platform.lower()
 
 
-def _built_apart(number: int) -> Finding:
-    """As `built`, in a separate process: without a linker PoCL terminates its process."""
-    from gpugda.device.caches import why_pocl_cannot_load
-
-    if reason := why_pocl_cannot_load():
-        return Finding(False, "   kernels cannot be loaded", reason)
-    code = (
-        "import dataclasses, json, sys; from gpugda.cli.doctor import built;"
-        "from gpugda.device.devices import list_devices;"
-        "print(json.dumps(dataclasses.astuple(built(list_devices()[int(sys.argv[1])]))))"
-    )
-    child = subprocess.run(
-        [sys.executable, "-P", "-c", code, str(number)], capture_output=True, text=True, check=False
-    )
-    if child.returncode == 0:
-        return Finding(*json.loads(child.stdout.splitlines()[-1]))
-    said = (child.stderr.strip() or f"exit code {child.returncode}").splitlines()
-    return Finding(
-        False,
-        f"   kernels do not build, PoCL ends the process: {said[-1]}",
-        "install what PoCL links kernels with, ld and the libraries of C and of the compiler "
-        "(packages binutils, libc6-dev and libgcc-12-dev or later, or gcc)",
-    )
-
-
 def built(device: DeviceInfo) -> Finding:
     """Reports whether the kernels build on the device, also with the options for its kind."""
     from contextlib import closing
 
     from gpugda.device.context import DeviceContext
+    from gpugda.device.pocl_programs import check_pocl
     from gpugda.device.program import build_everything
 
     try:
+        check_pocl(device)
         with closing(DeviceContext(device)) as context:
             plain = build_everything(context)
             tuned = " ".join(context.profile.options)
@@ -187,7 +163,9 @@ def built(device: DeviceInfo) -> Finding:
         return Finding(
             False,
             f"   kernels do not build: {first_line(error)}",
-            "update the device's driver, or choose another device (GPUGDA_DEVICE)",
+            ""  # PoCL's errors say what to do
+            if _is_pocl(device)
+            else "update the device's driver, or choose another device (GPUGDA_DEVICE)",
         )
     if plain:
         return Finding(
@@ -271,10 +249,23 @@ def _caches(variables: Mapping[str, str]) -> Iterator[Finding]:
     yield _cache("PoCL", requested_pocl_folder(variables))
 
 
+def _damaged() -> list[Finding]:
+    from gpugda.device.caches import pocl_folder
+    from gpugda.device.pocl_entries import damaged_entries
+
+    number = damaged_entries(pocl_folder())
+    if not number:
+        return []
+    text = f"PoCL: {number} damaged files in {pocl_folder()} were removed, and are compiled anew"
+    return [Finding(False, text, "see whether the disk is full, or was switched off in use")]
+
+
 def _cache(name: str, folder: Path) -> Finding:
     wanted = next((path for path, spare in spares().items() if spare == folder), folder)
     reason = "" if can_write(wanted) else "cannot be written"
     reason = reason or others_can_change(wanted)
+    if not reason and not has_room(wanted):
+        return Finding(False, f"{name}: there is no room left in {wanted}", "make some there")
     if not reason:
         return Finding(True, f"{name}: {wanted}")
     advice = (

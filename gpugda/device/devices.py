@@ -56,8 +56,11 @@ class DeviceInfo:
     handle: Any = field(repr=False, compare=False, default=None)
 
 
-def list_devices() -> list[DeviceInfo]:
+def list_devices(platform: str = "") -> list[DeviceInfo]:
     """All OpenCL devices; empty if there is no platform or no OpenCL.
+
+    Args:
+        platform: A part of a platform's name; the drivers of other platforms are not started.
 
     Raises:
         DeviceError: This process was forked from one that used OpenCL.
@@ -66,15 +69,19 @@ def list_devices() -> list[DeviceInfo]:
         import pyopencl as cl
     except ImportError:
         return []
+    # Its variable does this at import. pyopencl's caches hold pickles, which run code when they are
+    # read, and fail on a full disk; `program_cache` and `pocl_entries` keep programs instead.
+    cl._PYOPENCL_NO_CACHE = True
     refuse_forked_process()
     try:
         platforms = cl.get_platforms()
     except cl.Error:
         return []
     handles: list[Any] = []
-    for platform in platforms:
+    for each in platforms:
         try:
-            handles.extend(platform.get_devices())
+            if platform.lower() in each.name.lower():
+                handles.extend(each.get_devices())
         except cl.Error:  # a platform without devices raises an error
             continue
     for handle in handles:

@@ -37,14 +37,19 @@ def launch_each_once(context: DeviceContext, program: Any) -> None:
         launch_once(context, kernel)
 
 
-def launch_once(context: DeviceContext, kernel: Any) -> None:
+def launch_once(context: DeviceContext, kernel: Any, groups: int = 1) -> None:
     """Launches a kernel without work and waits for it, which makes PoCL compile it.
+
+    Args:
+        context: The device.
+        kernel: pyopencl's kernel.
+        groups: Number of work groups.
 
     Raises:
         DeviceError: The launch failed.
     """
     zeros, ones = (_filled(context, value) for value in (0, 1))
-    size = (context.group_size,)
+    group = (context.group_size,)
     name = kernel.function_name
     try:
         arguments = [_nothing(kernel, number, zeros, ones) for number in range(kernel.num_args)]
@@ -53,7 +58,8 @@ def launch_once(context: DeviceContext, kernel: Any) -> None:
         return
     try:
         kernel.set_args(*arguments)
-        cl.enqueue_nd_range_kernel(context.queue, kernel, size, size)
+        size = (context.group_size * groups,)
+        cl.enqueue_nd_range_kernel(context.queue, kernel, size, group)
         context.finish()
     except cl.Error as error:
         raise device_failure(error, f"launching {name}", context.info.name) from error

@@ -14,10 +14,18 @@ from typing import TYPE_CHECKING, Any, Final
 import pyopencl as cl
 
 from gpugda.deadline import working_deadline
-from gpugda.device.compiled import is_compiled, remember_compiled
+from gpugda.device.compiled import is_compiled
 from gpugda.device.failures import device_failure
 from gpugda.device.first_launch import launch_each_once, launch_once
 from gpugda.device.kernel_text import kernel_files, kernel_names, kernel_text, only_kernel
+from gpugda.device.pocl_programs import (
+    LARGE_ITEMS,
+    Program,
+    compile_kernels,
+    has_compiler,
+    load_program,
+    missing_kernels,
+)
 from gpugda.device.program_cache import (
     discard_program,
     keep_program,
@@ -37,14 +45,11 @@ __all__ = [
     "GRAPH",
     "Kernel",
     "build_everything",
+    "build_file",
     "build_share",
     "get_kernel",
     "is_everything_built",
 ]
-
-cl._PYOPENCL_NO_CACHE = True
-# Its variable does this at import. pyopencl's caches hold pickles, which run code when they are
-# read, and fail on a full disk; `program_cache` keeps programs instead.
 
 _LOGGER = logging.getLogger("gpugda.device")
 # Loading a file from disk takes 0.03 s to 0.06 s, compiling it 0.2 s and more.
@@ -91,11 +96,20 @@ class Kernel:
     It is compiled before its first launch, so that a query waits only for the kernels that it uses.
     """
 
-    __slots__ = ("_context", "_file", "_kernel", "_parameters", "_set_arguments", "name")
+    __slots__ = (
+        "_context",
+        "_file",
+        "_is_large_ready",
+        "_kernel",
+        "_parameters",
+        "_set_arguments",
+        "name",
+    )
 
     def __init__(self, context: DeviceContext, file: str, name: str, parameters: str) -> None:
         self._context = context
         self._file = file
+        self._is_large_ready = not context.is_pocl
         self._kernel: Any = None
         self._parameters = parameters
         self._set_arguments = _setter(parameters)
@@ -114,9 +128,8 @@ class Kernel:
             if self._kernel is None:
                 started = time.perf_counter()
                 program = _program(context, self._file, self.name)
-                handle = _handle(program, self.name, self._parameters)
                 _compile_in_time(context, program, self._file, self.name)
-                self._kernel = handle
+                self._kernel = _handle(program, self.name, self._parameters)
                 context.compiling_seconds += time.perf_counter() - started
 
     def __call__(self, items: int, *arguments: Any) -> None:
@@ -142,11 +155,24 @@ class Kernel:
         context.check()
         if self._kernel is None:
             self.compile()
+        if size >= LARGE_ITEMS and not self._is_large_ready:
+            self._compile_large()
         try:
             self._set_arguments(self._kernel, *arguments)
             cl.enqueue_nd_range_kernel(context.queue, self._kernel, (size,), (context.group_size,))
         except cl.Error as error:
             raise device_failure(error, f"launching {self.name}", context.info.name) from error
+
+    def _compile_large(self) -> None:
+        context = self._context
+        with context.lock:
+            program = _program(context, self._file, self.name)
+            if program.job is not None:
+                try:
+                    compile_kernels(context, self._file, program, [self.name], large=True)
+                except DeviceError as error:
+                    _LOGGER.info("PoCL compiles %s in this process: %s", self.name, error)
+            self._is_large_ready = True
 
 
 def _buffers(arguments: tuple[Any, ...]) -> list[Any]:
@@ -174,8 +200,8 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
         return known
 
 
-def _handle(program: Any, name: str, parameters: str) -> Any:
-    handle = cl.Kernel(program, name)
+def _handle(program: Program, name: str, parameters: str) -> Any:
+    handle = cl.Kernel(program.handle, program.name(name))
     if handle.num_args != len(parameters):
         raise TypeError(f"{name} takes {handle.num_args} arguments, not {len(parameters)}")
     return handle
@@ -204,12 +230,21 @@ def _setter(parameters: str) -> Callable[..., None]:
     return made["set_arguments"]
 
 
-def _compile_in_time(context: DeviceContext, program: Any, file: str, name: str) -> None:
-    """Compiles a PoCL kernel (at its first launch) in a separate thread if there is a deadline."""
+def _compile_in_time(context: DeviceContext, program: Program, file: str, name: str) -> None:
+    """Compiles a PoCL kernel, or waits until the deadline for that."""
+    if not context.is_pocl:
+        return
     deadline = _deadline(context)
-    if context.is_pocl and deadline is not None:
-        make = partial(launch_once, context, cl.Kernel(program, name))
-        context.compiling.result(f"{name} of {file}", make, deadline)
+    make: Callable[[], None]
+    if program.job is not None:
+        if not missing_kernels(program, [name]):
+            return
+        make = partial(compile_kernels, context, file, program, [name])
+    elif deadline is None:
+        return  # it is compiled at its first launch
+    else:
+        make = partial(launch_once, context, cl.Kernel(program.handle, name))
+    context.compiling.result(f"{name} of {file}", make, deadline)
 
 
 def build_everything(
@@ -221,7 +256,8 @@ def build_everything(
 ) -> Mapping[str, str]:
     """Compiles all kernels; returns the files that built only without the device's options.
 
-    Holds the lock for one file at a time, so that others can launch in between.
+    Holds the lock for one program at a time, so that others can launch in between; not while
+    another process compiles kernels of PoCL.
 
     Args:
         context: The device.
@@ -242,15 +278,26 @@ def build_everything(
     for done, file in enumerate(files):
         if not should_continue(done, len(files)):
             return context.plain_builds
-        with context.lock:
-            for name in kernel_names(kernel_text(file)):
-                # One log line covers all of them.
-                program = _program(context, file, name, logging.DEBUG)
-                if context.is_pocl:
-                    launch_each_once(context, program)
-                    break  # the file has been built
-    remember_compiled(context, _texts(context))
+        build_file(context, file)
+    context.everything_compiled = True
     return context.plain_builds
+
+
+def build_file(context: DeviceContext, file: str) -> None:
+    """Compiles all kernels of a file.
+
+    Raises:
+        DeviceError: A kernel does not build at all.
+    """
+    names = kernel_names(kernel_text(file))
+    for name in names[:1] if context.is_pocl else names:
+        with context.lock:
+            # One log line covers all of them.
+            program = _program(context, file, name, logging.DEBUG)
+            if context.is_pocl and program.job is None:
+                launch_each_once(context, program.handle)
+        if program.job is not None:
+            compile_kernels(context, file, program, names)
 
 
 def build_share(context: DeviceContext, share: int, shares: int) -> None:
@@ -299,7 +346,7 @@ def _part(context: DeviceContext, file: str, name: str) -> tuple[str, str]:
     return f"{name} of {file}", only_kernel(text, name)
 
 
-def _program(context: DeviceContext, file: str, name: str, level: int = logging.INFO) -> Any:
+def _program(context: DeviceContext, file: str, name: str, level: int = logging.INFO) -> Program:
     part, text = _part(context, file, name)
     if part not in context.programs:
         started = time.perf_counter()
@@ -313,7 +360,8 @@ def _program(context: DeviceContext, file: str, name: str, level: int = logging.
             where = context.info.name
             kept = "kept on disk, so only the first time"
             _LOGGER.log(level, "compiling %s for %s took %.1f s (%s)", part, where, seconds, kept)
-    return context.programs[part]
+    found: Program = context.programs[part]
+    return found
 
 
 def _deadline(context: DeviceContext) -> float | None:
@@ -322,7 +370,7 @@ def _deadline(context: DeviceContext) -> float | None:
     return min(deadlines, default=None)
 
 
-def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
+def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Program:
     """Builds with the options for the kind of device, otherwise with the required ones alone."""
     defines, options = context.profile.defines, context.profile.options
     try:
@@ -344,25 +392,27 @@ def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
         return program
 
 
-def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
-    known = context.loaded.programs.get((text, tuple(options)))
+def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Program:
+    known: Program | None = context.loaded.programs.get((text, tuple(options)))
     if known is None:
         known = _load(context, file, text, options)
         context.loaded.programs[text, tuple(options)] = known
     return known
 
 
-def _load(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
-    # PoCL caches what it compiles. Asking it for a program's binary compiles all kernels in a form
-    # that no launch uses, and blocks all of Python meanwhile, for seconds.
-    path = None if context.is_pocl else program_file(context.info, text, options)
+def _load(context: DeviceContext, file: str, text: str, options: list[str]) -> Program:
+    if context.is_pocl:
+        if has_compiler():
+            return load_program(context, file, text, options)
+        _LOGGER.info("no Python was found that could compile: PoCL compiles in this process")
+        return Program(_compiled(context, file, text, options))
+    path = program_file(context.info, text, options)
     program = _kept(context, path, options)
-    if program is not None:
-        return program
-    program = _compiled(context, file, text, options)
-    if path is not None:
-        keep_program(path, program.get_info(cl.program_info.BINARIES)[0])
-    return program
+    if program is None:
+        program = _compiled(context, file, text, options)
+        if path is not None:
+            keep_program(path, program.get_info(cl.program_info.BINARIES)[0])
+    return Program(program)
 
 
 def _kept(context: DeviceContext, path: Path | None, options: list[str]) -> Any:

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
     from gpugda.device.devices import DeviceInfo
 
-__all__ = ["discard_program", "keep_program", "kept_program", "program_file", "program_folder"]
+__all__ = [
+    "discard_program",
+    "keep_program",
+    "keep_program_or_fail",
+    "kept_program",
+    "program_file",
+    "program_folder",
+]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _MAGIC = b"gpugda program 1\n"
@@ -86,10 +93,19 @@ def keep_program(path: Path | None, binary: bytes) -> None:
     if path is None:
         return
     try:
-        replace_file(path, _MAGIC + hashlib.sha256(binary).digest() + binary)
+        keep_program_or_fail(path, binary)
         _remove_unused(path.parent)
     except OSError as error:
         _LOGGER.info("compiled kernels cannot be kept: %s", error)
+
+
+def keep_program_or_fail(path: Path, binary: bytes) -> None:
+    """Writes a program.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    replace_file(path, _MAGIC + hashlib.sha256(binary).digest() + binary)
 
 
 def discard_program(path: Path | None, reason: str) -> None:

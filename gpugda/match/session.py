@@ -12,7 +12,7 @@ from gpugda.device.compile_processes import CompileProcesses, start_compile_proc
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.driver_start import DriverStart
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.linker import check_linker
+from gpugda.device.pocl_programs import check_pocl
 from gpugda.device.program import is_everything_built
 from gpugda.errors import ConfigurationError, DeviceError
 from gpugda.match.extend.segments.spill_folder import remove_abandoned
@@ -241,7 +241,7 @@ class DeviceSession:
             raise ConfigurationError("The accelerator is closed; connect again.")
         if self._context is None:
             info = choose_device(self._wanted)
-            check_linker(info)
+            check_pocl(info)
             made = None if self._ahead is None else self._ahead.take(info)
             self._context = DeviceContext(info, made=made) if made else DeviceContext(info)
             self._apart = start_compile_processes(self._context)

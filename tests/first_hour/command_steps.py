@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 
-from steps import Group, command, same, tells
+from steps import BIN, Group, LeftOutError, command, same, tells
 
 group = Group("shell")
 DOG = "MATCH (w:Word {name: $name})-[:HAS_SENSE]->(s:NounAnimal) RETURN s.name AS name, w.name AS w"
@@ -131,6 +132,32 @@ def snapshot() -> object:
     out = command("gpugda", "run", "-a", "wordnet", "MATCH (w:Word) RETURN count(w) AS n").out
     same(out.split(), ["n", "147306"])
     return tells(info, "264,965", "584,570")
+
+
+# ------------------------------------------------------------------ disks
+@group.step("damaged kernels are compiled anew")
+def damaged_kernels() -> object:
+    kernels = list(Path.home().glob(".cache/gpugda/pocl/**/*.so"))
+    if not kernels:
+        raise LeftOutError("PoCL compiled no kernel")
+    for path in kernels:
+        path.write_bytes(b"")
+    said = command(*RUN, "--engine", "gpu", "-P", "name='dog'", DOG)
+    tells(said.out, '"dog"')
+    return tells(said.err, "is damaged", "compiled anew").splitlines()[0]
+
+
+@group.step("a full disk, exit code 4")
+def full_disk() -> object:
+    apart = (shutil.which("unshare") or "unshare", "--user", "--map-root-user", "--mount")
+    mount = 'mkdir -p disk && mount -t tmpfs -o size=600k,mode=700 tmpfs disk && HOME="$PWD/disk"'
+    try:
+        command(*apart, "sh", "-c", f"{mount} true")
+    except (OSError, AssertionError) as error:
+        raise LeftOutError("this user may not mount a file system") from error
+    run = f"{BIN / 'gpugda'} run -a sample:wordnet --device cpu --engine gpu"
+    said = command(*apart, "sh", "-c", f"{mount} {run} 'MATCH (n) RETURN count(n)'", code=4)
+    return tells(said.err, "no room left").splitlines()[-1]
 
 
 # ------------------------------------------------------------------ misspellings

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import dataclass
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from gpugda import folders
 from gpugda.cli import doctor
-from gpugda.device import caches
+from gpugda.device import caches, pocl_programs, program
 from gpugda.device.devices import list_devices
 from gpugda.errors import DeviceError
 
@@ -154,36 +154,57 @@ def test_an_empty_list_of_devices_is_an_error(devices, gpugda_command):
     assert "gpugda doctor" in outcome.stderr
 
 
-def test_pocl_is_tested_in_another_process():
-    platforms = [each.platform for each in list_devices()]
-    if "Portable Computing Language" not in platforms:
+def pocl():
+    found = [each for each in list_devices() if "Portable Computing" in each.platform]
+    if not found:
         pytest.skip("no PoCL here")
-    finding = doctor._built_apart(platforms.index("Portable Computing Language"))
-    assert finding.good
-    assert "kernels build" in finding.text
+    return found[0]
 
 
-def test_a_crash_of_pocl_without_a_linker_is_a_bad_finding(monkeypatch):
-    said = 'error: "ld" doesn\'t exist!\nFinal linking of kernel sum_blocks failed.\n'
-    ended = subprocess.CompletedProcess([], -6, "", said)
-    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: ended)
-    finding = doctor._built_apart(0)
+@pytest.mark.parametrize(
+    ("said", "advised"),
+    [
+        ("LLVM ERROR: IO failure on output stream: No space left on device", "no room left"),
+        ("Segmentation fault", "Segmentation fault"),
+    ],
+)
+def test_kernels_that_do_not_compile_are_a_bad_finding(monkeypatch, said, advised):
+    def failed(context, file, text, options):
+        raise DeviceError(pocl_programs._cause(said))
+
+    monkeypatch.setattr(program, "load_program", failed)
+    monkeypatch.setattr(program, "_build", program._load)
+    finding = doctor.built(pocl())
     assert finding.good is False
-    assert "Final linking of kernel sum_blocks failed." in finding.text
-    assert "binutils" in finding.advice
+    assert advised in finding.text
 
 
 def test_a_folder_mounted_without_exec_is_a_bad_finding(monkeypatch):
     monkeypatch.setattr(caches, "can_run", lambda folder: False)
-    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: pytest.fail("it builds"))
-    finding = doctor._built_apart(0)
+    monkeypatch.setattr(program, "_load", lambda *_: pytest.fail("it builds"))
+    finding = doctor.built(pocl())
     assert finding.good is False
-    assert "noexec" in finding.advice
+    assert "noexec" in finding.text
+
+
+def test_damaged_kernels_and_full_disks_are_bad_findings(devices, monkeypatch, tmp_path):
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path))
+    variables = {"POCL_CACHE_DIR": str(tmp_path)}
+    (tmp_path / "a.program").write_bytes(b"")
+    (tmp_path / "a-sum.files").write_text("{")
+    *_, damaged = texts(doctor.diagnose(variables, tmp_path), "Caches")
+    assert damaged.good is False
+    assert "2 damaged files" in damaged.text
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(folders.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    *_, full = texts(doctor.diagnose(variables, tmp_path), "Caches")
+    assert full.good is False
+    assert "no room left" in full.text
 
 
 def test_a_device_that_builds_no_kernels_is_a_bad_finding(monkeypatch):
     bad = doctor.Finding(False, "   kernels cannot be loaded", "mount it with exec")
-    monkeypatch.setattr(doctor, "_built_apart", lambda number: bad)
+    monkeypatch.setattr(doctor, "built", lambda device: bad)
     device = FakeDevice()
     device.handle = object()
     findings = list(doctor._device_findings([device], ""))
