@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ProgramShape", "VectorKernels"]
 
 _FILE = "vector_steps.cl"
-_GROUPS_PER_UNIT = 8
+_GROUPS_PER_UNIT = 4
 _WEIGHING_GROUPS_PER_UNIT = 16
 
 
