@@ -12,6 +12,7 @@ import neo4j
 from gpugda.accelerate.async_result import AsyncAcceleratedResult
 from gpugda.accelerate.async_session import AsyncAcceleratedSession
 from gpugda.accelerate.call import QueryCall, QueryCalls, another_user, bookmarks_of
+from gpugda.accelerate.notifications import Notifications
 from gpugda.accelerate.session_state import SessionState
 from gpugda.accelerate.transformers import for_our_result
 from gpugda.data.dehydration import for_driver
@@ -34,6 +35,7 @@ class AsyncAcceleratedDriver:
     def __init__(self, driver: neo4j.AsyncDriver, gate: Gate, reader: neo4j.Driver) -> None:
         self._driver = driver
         self._gate = gate
+        gate.notifications = Notifications.of_driver(driver)
         self._calls = QueryCalls(driver)
         self._is_closed = False
         self._finalizer = weakref.finalize(self, _close, gate, reader)
@@ -64,7 +66,7 @@ class AsyncAcceleratedDriver:
             self._gate.answered_by_server(call.database, call.statement, seconds)
             await self._note_bookmarks(call)
             return returned
-        result = AsyncAcceleratedResult(found)
+        result = AsyncAcceleratedResult(self._gate.notifications.told(found))
         transformer = for_our_result(call.transformer, neo4j.AsyncResult, AsyncAcceleratedResult)
         try:
             return await transformer(result)
@@ -78,7 +80,12 @@ class AsyncAcceleratedDriver:
             self._gate.passed("a session as another user")
             return session
         manager = self._driver.execute_query_bookmark_manager
-        state = SessionState(config, manager, self._gate.known_bookmarks)
+        state = SessionState(
+            config,
+            manager,
+            self._gate.known_bookmarks,
+            self._gate.notifications.within(config),
+        )
         return AsyncAcceleratedSession(session, self._gate, state)
 
     async def close(self) -> None:

@@ -53,7 +53,7 @@ class AsyncAcceleratedSession:
             )
             if found is not None:
                 self._state.answered(found)
-                return AsyncAcceleratedResult(found)
+                return AsyncAcceleratedResult(self._state.notifications.told(found))
             offered, query = statement, statement.for_driver(query)
         else:
             self._gate.passed("a session that is busy or closed, or no plain query")
@@ -75,7 +75,9 @@ class AsyncAcceleratedSession:
         if not self._state.reads or metadata:
             self._gate.passed("a transaction that may write, or with metadata")
             return transaction
-        state = TransactionState(self._gate, self._state.database, bookmarks, timeout)
+        state = TransactionState(
+            self._gate, self._state.database, bookmarks, timeout, self._state.notifications
+        )
         return AsyncAcceleratedTransaction(transaction, state)
 
     async def execute_read(self, transaction_function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -121,7 +123,9 @@ class AsyncAcceleratedSession:
         state, gate = self._state, self._gate
 
         async def accelerated(transaction: Any, *args: Any, **kwargs: Any) -> Any:
-            inner = TransactionState(gate, state.database, bookmarks, timeout_of(work))
+            inner = TransactionState(
+                gate, state.database, bookmarks, timeout_of(work), state.notifications
+            )
             state.managed += 1
             try:
                 ours = AsyncAcceleratedTransaction(transaction, inner)
@@ -175,7 +179,7 @@ class AsyncAcceleratedTransaction:
         if statement is not None:
             found = await asyncio.to_thread(self._state.offer, statement)
             if found is not None:
-                return AsyncAcceleratedResult(found)
+                return AsyncAcceleratedResult(self._state.notifications.told(found))
         self._state.went_to_server(statement)
         return await self._transaction.run(query, parameters, **kwparameters)
 

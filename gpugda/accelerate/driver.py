@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import neo4j
 
 from gpugda.accelerate.call import QueryCall, QueryCalls, another_user
+from gpugda.accelerate.notifications import Notifications
 from gpugda.accelerate.result import AcceleratedResult
 from gpugda.accelerate.session import AcceleratedSession
 from gpugda.accelerate.session_state import SessionState
@@ -34,6 +35,7 @@ class AcceleratedDriver:
     def __init__(self, driver: neo4j.Driver, gate: Gate) -> None:
         self._driver = driver
         self._gate = gate
+        gate.notifications = Notifications.of_driver(driver)
         self._calls = QueryCalls(driver)
         self._is_closed = False
         # Also closes the gate of a driver that is never closed, at the latest at exit.
@@ -64,6 +66,7 @@ class AcceleratedDriver:
             self._gate.answered_by_server(call.database, call.statement, seconds)
             self._note_bookmarks(call)
             return returned
+        found = self._gate.notifications.told(found)
         transformer = for_our_result(call.transformer, neo4j.Result, AcceleratedResult)
         try:
             return transformer(found)
@@ -77,7 +80,12 @@ class AcceleratedDriver:
             self._gate.passed("a session as another user")
             return session
         manager = self._driver.execute_query_bookmark_manager
-        state = SessionState(config, manager, self._gate.known_bookmarks)
+        state = SessionState(
+            config,
+            manager,
+            self._gate.known_bookmarks,
+            self._gate.notifications.within(config),
+        )
         return AcceleratedSession(session, self._gate, state)
 
     def close(self) -> None:

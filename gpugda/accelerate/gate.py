@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from gpugda.accelerate.bookmarks import KnownBookmarks
+from gpugda.accelerate.notifications import Notifications
 from gpugda.accelerate.result import AcceleratedResult
 from gpugda.accelerate.tally import Tally
 from gpugda.answer.declined import Declined
@@ -37,6 +38,7 @@ class Gate:
         self._accelerators = accelerators
         self._strict = strict
         self.known_bookmarks = KnownBookmarks()
+        self.notifications = Notifications()
         self.tally = Tally()
 
     def offer(

@@ -48,7 +48,7 @@ class AcceleratedSession:
             found = self._gate.offer(self._state.database, statement, self._bookmarks())
             if found is not None:
                 self._state.answered(found)
-                return found
+                return self._state.notifications.told(found)
             offered, query = statement, statement.for_driver(query)
         else:
             self._gate.passed("a session that is busy or closed, or no plain query")
@@ -70,7 +70,9 @@ class AcceleratedSession:
         if not self._state.reads or metadata:
             self._gate.passed("a transaction that may write, or with metadata")
             return transaction
-        state = TransactionState(self._gate, self._state.database, bookmarks, timeout)
+        state = TransactionState(
+            self._gate, self._state.database, bookmarks, timeout, self._state.notifications
+        )
         return AcceleratedTransaction(transaction, state)
 
     def execute_read(self, transaction_function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -116,7 +118,9 @@ class AcceleratedSession:
         state, gate = self._state, self._gate
 
         def accelerated(transaction: Any, *args: Any, **kwargs: Any) -> Any:
-            inner = TransactionState(gate, state.database, bookmarks, timeout_of(work))
+            inner = TransactionState(
+                gate, state.database, bookmarks, timeout_of(work), state.notifications
+            )
             state.managed += 1
             try:
                 return work(AcceleratedTransaction(transaction, inner), *args, **kwargs)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gpugda.accelerate.bookmarks import KnownBookmarks
+    from gpugda.accelerate.notifications import Notifications
     from gpugda.result.result import Result
 
 __all__ = ["SessionState"]
@@ -21,6 +22,7 @@ class SessionState:
         config: The session's configuration.
         default_manager: The driver's bookmark manager for ``execute_query``.
         known: Bookmarks known to come from the driver's server.
+        notifications: The notifications that the session wants.
 
     Attributes:
         database: Name, None for the home database.
@@ -32,8 +34,13 @@ class SessionState:
     """
 
     def __init__(
-        self, config: Mapping[str, Any], default_manager: Any, known: KnownBookmarks
+        self,
+        config: Mapping[str, Any],
+        default_manager: Any,
+        known: KnownBookmarks,
+        notifications: Notifications,
     ) -> None:
+        self.notifications = notifications
         self.database: str | None = config.get("database")
         self.manager: Any = config.get("bookmark_manager")
         self.reads = config.get("default_access_mode") == "READ"

@@ -23,6 +23,7 @@ from gpugda.data.dehydration import for_driver
 
 if TYPE_CHECKING:
     from gpugda.accelerate.gate import Gate
+    from gpugda.accelerate.notifications import Notifications
     from gpugda.result.result import Result
 
 __all__ = ["AcceleratedTransaction", "TransactionState"]
@@ -36,11 +37,18 @@ class TransactionState:
         database: Name, None for the home database.
         bookmarks: The answers must not be older than their states.
         timeout: Seconds for the whole transaction.
+        notifications: The notifications that the session wants.
     """
 
     def __init__(
-        self, gate: Gate, database: str | None, bookmarks: set[str], timeout: float | None
+        self,
+        gate: Gate,
+        database: str | None,
+        bookmarks: set[str],
+        timeout: float | None,
+        notifications: Notifications,
     ) -> None:
+        self.notifications = notifications
         self.gate = gate
         self.database = database
         self.timeout = timeout or None
@@ -107,7 +115,7 @@ class AcceleratedTransaction:
         statement = self._state.statement(query, parameters, kwparameters)
         found = None if statement is None else self._state.offer(statement)
         if found is not None:
-            return found
+            return self._state.notifications.told(found)
         self._state.went_to_server(statement)
         return self._transaction.run(query, parameters, **kwparameters)
 

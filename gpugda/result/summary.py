@@ -67,6 +67,7 @@ class Summary:
         database: The database's name; empty if there is none or it is unknown.
         server: The driver's ``neo4j.ServerInfo``, if known.
         native: Neo4j's own summary, if Neo4j answered.
+        keeps: Chooses the notifications that the caller wants; None for all.
     """
 
     engine: str
@@ -89,6 +90,7 @@ class Summary:
     database: str = ""
     server: neo4j.ServerInfo | None = None
     native: neo4j.ResultSummary | None = field(default=None, repr=False)
+    keeps: Callable[[Notice], bool] | None = field(default=None, repr=False)
 
     @property
     def operators(self) -> OperatorNode | None:
@@ -173,7 +175,8 @@ class Summary:
         """Neo4j's notifications for the query, for its text and for the names in it."""
         from gpugda.query.notices import notices_of
 
-        return (*self.notices, *notices_of(self.query))
+        told = (*self.notices, *notices_of(self.query))
+        return told if self.keeps is None else tuple(filter(self.keeps, told))
 
     # -------------------------------------------------------------- additions of gpugda
     def add_time(self, stage: str, seconds: float) -> None:

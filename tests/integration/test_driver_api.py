@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import operator
+import warnings
 from functools import partial
 
 import neo4j
@@ -43,6 +44,7 @@ PRODUCT = (
     "MATCH (a:Person)-->(x), (b:Third {i: 3}), (c {i: 1}) WHERE a.i = 1 RETURN a.i AS a, b.i AS b"
 )
 ROW = "MATCH (a:Person)\n  WHERE id(a) >= 0 AND a.i = 1\nRETURN ID(a) >= 0 AS known"
+UNKNOWN = "MATCH (a:Persn) RETURN a.nme AS name"
 REPEATED = "MATCH (a:Person)-[r]->(b)-[r]->(c) RETURN count(*) AS n"
 NAMED = {
     "scalars": SCALARS,
@@ -101,6 +103,45 @@ def both(drivers, see, query=SCALARS, **parameters):
         found = see(session.run(query, i=3, **parameters))
     assert ours.gpugda.tally.accelerated == before + 1, ours.gpugda.tally
     return found, expected
+
+
+@pytest.mark.parametrize(
+    ("of_driver", "of_session"),
+    [
+        ({}, {}),
+        ({"notifications_min_severity": "WARNING"}, {}),
+        ({"notifications_min_severity": "OFF"}, {"notifications_min_severity": "INFORMATION"}),
+        ({"notifications_disabled_classifications": ["PERFORMANCE"]}, {}),
+        ({}, {"notifications_disabled_classifications": ["DEPRECATION", "GENERIC"]}),
+        (
+            {"notifications_disabled_classifications": ["PERFORMANCE"]},
+            {"notifications_min_severity": "WARNING"},
+        ),
+        ({"warn_notification_severity": "WARNING"}, {}),
+        ({"warn_notification_severity": "INFORMATION"}, {"notifications_min_severity": "WARNING"}),
+    ],
+)
+def test_notifications_are_filtered_and_warned_of_as_by_the_driver(
+    loaded, forced, of_driver, of_session
+):
+    def seen(driver):
+        found = []
+        with driver.session(**of_session) as session:
+            for query in (PRODUCT, ROW, UNKNOWN):
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", neo4j.warnings.Neo4jWarning)
+                    summary = session.run(query, i=3).consume()
+                told = [each for each in caught if "Neo4j" in each.category.__name__]
+                found.append([each.gql_status for each in summary.gql_status_objects])
+                found.append(sorted((each.category.__name__, str(each.message)) for each in told))
+        return found
+
+    with make(loaded, **of_driver) as plain:
+        expected = seen(plain)
+    with gpugda.accelerate(make(loaded, **of_driver)) as ours:
+        assert ours.gpugda.wait(None, 120)
+        assert seen(ours) == expected
+        assert ours.gpugda.tally.accelerated == 3
 
 
 def test_parameters_of_every_kind(drivers, loaded):
