@@ -1,4 +1,4 @@
-# demo: queries on an embedded graph; test: the tests for a change, in minutes; test-all: all tests; check: style, types, layers; bench: speed, with checked answers (GPUGDA_BENCH=full: other systems on all graphs).
+# demo: queries on an embedded graph; test: the tests for a change, in minutes; test-all: all tests; check: style, types, layers, and a table of sizes; bench: speed, with checked answers (GPUGDA_BENCH=full: other systems on all graphs).
 # docs: the documentation's site in build/docs; warnings are errors.
 # plugin: the jar for Neo4j, which wheels built afterwards contain; test-plugin: its tests. Both need Maven and a JDK, version 17 or later.
 PYTHON ?= python3
@@ -33,6 +33,7 @@ check: $(VENV)/.installed
 	@mkdir -p build/mypy && ln -sfn ../../gpugda build/mypy/gpugda && ln -sfn ../../adapters build/mypy/gpugda_adapters && ln -sfn ../../opencl build/mypy/gpugda_opencl && ln -sfn ../../strategies build/mypy/gpugda_strategies && ln -sfn ../../lab build/mypy/lab
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/sizes.py
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m pytest tests/benchmarks -m perf --benchmark-enable --benchmark-columns=min,median,max -s

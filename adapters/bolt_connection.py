@@ -1,7 +1,4 @@
-"""A connection to one database of a Bolt server: sessions, probes, and error translation.
-
-More than 300 lines: one class implements the port, method by method.
-"""
+"""A connection to one database of a Bolt server: sessions, probes, and error translation."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Reads many pages from a server: over several sessions, answers in order, with time limits.
-
-More than 300 lines: the threads of one read, and their shared state, belong together.
-"""
+"""Reads many pages from a server: over several sessions, answers in order, with time limits."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 No document type is followed: a file that declares an entity is rejected, and nothing outside the
 file is read.
-
-More than 300 lines: one method per event of one format.
 """
 
 from __future__ import annotations

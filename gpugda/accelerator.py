@@ -1,7 +1,4 @@
-"""The accelerator: public methods over one source, its data graph and one device.
-
-More than 300 lines: public methods with their docstrings.
-"""
+"""The accelerator: public methods over one source, its data graph and one device."""
 
 from __future__ import annotations
 

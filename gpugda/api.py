@@ -1,7 +1,4 @@
-"""The public functions: `connect`, `run`, `explain`, and constructors of graph sources.
-
-More than 300 lines: public functions with their docstrings.
-"""
+"""The public functions: `connect`, `run`, `explain`, and constructors of graph sources."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The interfaces that data sources implement. Adapters implement them; the core imports no adapter.
-
-More than 300 lines: protocols with their docstrings, so that the whole border is on one page.
-"""
+"""The interfaces that adapters of data sources implement; the core imports no adapter."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Thresholds and limits of the planner and the join, one table per kind of device.
 
 A pair is a data relationship that a join tests for one row; a GPU tests far more pairs per second.
-
-More than 300 lines: tables of numbers, each with its reason.
 """
 
 from __future__ import annotations

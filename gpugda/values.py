@@ -7,8 +7,6 @@ values. Values are Python's: ``None`` for null, ``bool``, ``int`` (64 bit), ``fl
 
 One rule differs from Neo4j deliberately: ``<`` and ``>`` compare an integer beyond 2^53 and a float
 exactly, where Neo4j's result depends on how its version of Java prints the float.
-
-More than 300 lines: operators on single values, each defined in terms of earlier ones.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from gpugda.accelerate.notebook_progress import NotebookProgress
 from gpugda.accelerate.notebook_words import Arguments, refuse, source_named, words_of
 from gpugda.accelerator import Accelerator
 from gpugda.config import default_source
-from gpugda.query.parameter_names import parameter_names
+from gpugda.query.reads import parameter_names
 from gpugda.result.any_error import Error
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
-from gpugda.query.scope_expressions import is_aggregate
+from gpugda.query.check.expressions import is_aggregate
 from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 

@@ -12,8 +12,7 @@ from gpugda.answer.projection import refuse_outside
 from gpugda.errors import ConfigurationError, QueryError, StaleSnapshotError
 from gpugda.live.properties import missing_properties
 from gpugda.query.prepare import check_compiles
-from gpugda.query.property_needs import property_needs
-from gpugda.query.reads import reads_of
+from gpugda.query.reads import property_needs, reads_of
 from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:

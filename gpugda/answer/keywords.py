@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
-from gpugda.query.parameter_names import parameter_names
+from gpugda.query.reads import parameter_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
-    from gpugda.query.names_in_text import KindAndName
     from gpugda.query.query_graph import Query
+    from gpugda.query.reads import KindAndName
 
 __all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
 

@@ -9,7 +9,7 @@ from gpugda.answer.on_graph import GraphAnswer, answer_by_reference, answer_on_d
 from gpugda.errors import DeviceError, QueryError, StaleSnapshotError
 from gpugda.live.entities import load_entities, properties_to_complete
 from gpugda.live.properties import MissingProperties, load_properties, missing_properties
-from gpugda.query.property_needs import property_needs
+from gpugda.query.reads import property_needs
 
 if TYPE_CHECKING:
     from gpugda.answer.request import Request

@@ -10,8 +10,6 @@ With engine ``auto``, a query passes these decisions:
 5. Does it hold the properties that the query reads? If not, they are read, or Neo4j answers.
 6. The device answers; whole nodes and relationships get their properties. Properties read after
    the probe count only if a second probe finds the database unchanged.
-
-More than 300 lines: the decisions about a query, one after the other.
 """
 
 from __future__ import annotations

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gpugda.query.names_in_text import Named, names_in, names_of
 from gpugda.query.notices import Notice
+from gpugda.query.reads import Named, names_in, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.loading import LoadedGraph
-    from gpugda.query.names_in_text import KindAndName
     from gpugda.query.query_graph import Query
+    from gpugda.query.reads import KindAndName
     from gpugda.query.statement import Statement
 
 __all__ = ["names_to_look_up", "remarks_on_names"]

@@ -1,7 +1,4 @@
-"""Runs the comparison, from its options to its folder of results.
-
-More than 300 lines: a run from its options to its folder, step after step.
-"""
+"""Runs the comparison, from its options to its folder of results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Computes findings from runs: times, speed-ups per case and group, regret, break-even.
-
-More than 300 lines: a function for each figure of the report.
-"""
+"""Computes findings from runs: times, speed-ups per case and group, regret, break-even."""
 
 from __future__ import annotations
 

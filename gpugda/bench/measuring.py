@@ -1,7 +1,4 @@
-"""Measures every case on every engine, in random order, and compares each answer.
-
-More than 300 lines: one loop over cases and engines, and the records of each run.
-"""
+"""Measures every case on every engine, in random order, and compares each answer."""
 
 from __future__ import annotations
 

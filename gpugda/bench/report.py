@@ -1,7 +1,4 @@
-"""Writes the report in Markdown.
-
-More than 300 lines: a function for each section of the report.
-"""
+"""Writes the report in Markdown."""
 
 from __future__ import annotations
 

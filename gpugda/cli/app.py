@@ -1,7 +1,4 @@
-"""The commands and their options; the other modules of this package implement them.
-
-More than 300 lines: a function for each command, whose parameters are its options.
-"""
+"""The commands and their options; the other modules of this package implement them."""
 
 from __future__ import annotations
 

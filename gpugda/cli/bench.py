@@ -1,7 +1,4 @@
-"""``gpugda bench``: runs both engines on the same queries and compares every answer.
-
-More than 300 lines: one command with many options, each described.
-"""
+"""``gpugda bench``: runs both engines on the same queries and compares every answer."""
 
 from __future__ import annotations
 

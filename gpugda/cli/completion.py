@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.completion import Completer, Completion
 
 from gpugda.expressions.functions import listed
-from gpugda.query.keywords import KEYWORDS
+from gpugda.query.lexer import KEYWORDS
 from gpugda.query.render import name_text
 
 if TYPE_CHECKING:

@@ -1,7 +1,4 @@
-"""Options shared by several commands.
-
-More than 300 lines: a definition for each option, mostly their texts.
-"""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 

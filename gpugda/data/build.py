@@ -1,7 +1,4 @@
-"""Builds the data graph from columnar batches.
-
-More than 300 lines: one linear sequence of steps from batches to arrays.
-"""
+"""Builds the data graph from columnar batches."""
 
 from __future__ import annotations
 

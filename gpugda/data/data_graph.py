@@ -1,7 +1,4 @@
-"""The data graph: an exported property multigraph in arrays, immutable.
-
-More than 300 lines: one value with many accessors.
-"""
+"""The data graph: an exported property multigraph in arrays, immutable."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Names and external ids, and the dense numbers that replace them.
-
-More than 300 lines: one class per kind of name or id, each with the same few methods.
-"""
+"""Names and external ids, and the dense numbers that replace them."""
 
 from __future__ import annotations
 

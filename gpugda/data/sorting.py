@@ -3,8 +3,6 @@
 The central trick: numpy sorts plain 64-bit numbers many times as fast as it computes an order
 (argsort). So fields are packed into one number together with their position, sorted in place, and
 unpacked. Each thread does so for one range of nodes.
-
-More than 300 lines: packing, sorting and unpacking depend on each other bit by bit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Kernels from text files, built once per device and kept.
-
-More than 300 lines: a kernel's text, program and handle are kept and discarded together.
-"""
+"""Kernels from text files, built once per device and kept."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 `lower` works top down: it tells each operator which columns the operators above read, so that no
 others are computed, and whether they accept weights.
-
-More than 300 lines: one method per logical operator.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ from gpugda.plan.rules.count_rows import count_rows
 from gpugda.plan.rules.reach_once import reach_once
 from gpugda.plan.rules.unroll import unrolled
 from gpugda.query import ast
-from gpugda.query.functions import changes_per_call
+from gpugda.query.check.functions import changes_per_call
 from gpugda.query.query_graph import AggregateReference, OutputColumn, Query
 from gpugda.query.shapes import all_names
 from gpugda.query.walk import walk

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.query import ast
-from gpugda.query.unsupported import FUNCTIONS
+from gpugda.query.constructs import FUNCTIONS
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import value_at
-from gpugda.query.paging import paging_error
+from gpugda.query.constructs import paging_error
 
 if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext

@@ -1,7 +1,4 @@
-"""The snapshot of a live database: judges its freshness and refreshes it.
-
-More than 300 lines: everything that changes a snapshot's state is guarded by one lock.
-"""
+"""The snapshot of a live database: judges its freshness and refreshes it."""
 
 from __future__ import annotations
 

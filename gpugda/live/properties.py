@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
-    from gpugda.query.property_needs import PropertyNeeds
+    from gpugda.query.reads import PropertyNeeds
 
 __all__ = ["MissingProperties", "load_properties", "missing_properties"]
 

@@ -1,7 +1,4 @@
-"""The interface of a strategy, and what all strategies share: memory, stages, chunks of rows.
-
-More than 300 lines: one class, whose methods each need a sentence.
-"""
+"""The interface of a strategy, and what all strategies share: memory, stages, chunks of rows."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.query.query_parts import is_anonymous
+from gpugda.query.query_graph import is_anonymous
 from gpugda.query.render import name_text
 
 if TYPE_CHECKING:

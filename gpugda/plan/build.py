@@ -1,7 +1,4 @@
-"""Builds the logical tree from the syntax tree, clause by clause.
-
-More than 300 lines: one method for each clause.
-"""
+"""Builds the logical tree from the syntax tree, clause by clause."""
 
 from __future__ import annotations
 
@@ -35,14 +32,12 @@ from gpugda.plan.rules.existence import where_conjuncts
 from gpugda.plan.selected_patterns import names_bound_list, selected_pattern, split_selected
 from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
-from gpugda.query.analyse_order import OrderReader
-from gpugda.query.analyse_return import read_columns
-from gpugda.query.bound_paths import bound_paths
+from gpugda.query.analyse import Kind, OrderReader, UncheckedTypes, read_columns
+from gpugda.query.check.expressions import SUBQUERIES, is_aggregate
+from gpugda.query.constructs import bound_paths
 from gpugda.query.query_graph import KeyReference, OutputColumn
-from gpugda.query.scope_expressions import SUBQUERIES, is_aggregate
 from gpugda.query.search_clauses import changes_nothing, has_search, planned_together
 from gpugda.query.shapes import join_by_ampersand, shape, substitute, variable_names
-from gpugda.query.static_types import Kind, UncheckedTypes
 from gpugda.query.walk import walk
 from gpugda.types import Span
 

@@ -10,8 +10,7 @@ from gpugda.plan.compared_values import compared_values
 from gpugda.plan.estimate import Estimate, estimate
 from gpugda.plan.plan import Plan, StepKind
 from gpugda.plan.readable import bytes_text, count_text
-from gpugda.query.pattern_text import node_text, relationship_text
-from gpugda.query.query_parts import is_anonymous
+from gpugda.query.query_graph import is_anonymous, node_text, relationship_text
 from gpugda.query.render import expression_text, name_text
 
 if TYPE_CHECKING:

@@ -2,8 +2,6 @@
 
 Nodes are frozen and equal by value. Rows have named columns; the names of anonymous elements begin
 with a null character.
-
-More than 300 lines: a class for each logical operator, mostly docstrings.
 """
 
 from __future__ import annotations

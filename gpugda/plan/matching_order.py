@@ -8,7 +8,7 @@ from gpugda.plan.join_order import connected_components
 from gpugda.plan.partial_rows import PartialRows
 from gpugda.plan.plan import Plan, PlanStep, StepKind
 from gpugda.plan.readable import rate_text
-from gpugda.query.query_parts import is_anonymous
+from gpugda.query.query_graph import is_anonymous
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,7 +1,4 @@
-"""Reads the patterns of MATCH clauses into nodes, relationships, paths and conditions.
-
-More than 300 lines: a method for each part of the pattern syntax.
-"""
+"""Reads the patterns of MATCH clauses into nodes, relationships, paths and conditions."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from gpugda.plan.pattern_parts import (
 )
 from gpugda.plan.rules.existence import where_conjuncts
 from gpugda.query import ast
-from gpugda.query.functions import changes_per_call
+from gpugda.query.check.functions import changes_per_call
 from gpugda.query.query_graph import (
     anonymous_node_name,
     anonymous_relationship_name,

@@ -3,8 +3,6 @@
 Fixed-length parts become query graphs; variable-length relationships become expansions between
 them. Relationships of one clause are distinct: the join ensures it within a query graph, filters
 ensure it between expansions and all other parts.
-
-More than 300 lines: a method for each form of pattern.
 """
 
 from __future__ import annotations

@@ -6,12 +6,15 @@ from functools import lru_cache
 from typing import Final
 
 from gpugda.query import ast
-from gpugda.query.cursor import too_deep
-from gpugda.query.parse_clauses import ClauseParser
+from gpugda.query.cursor import Cursor, Grammar, too_deep
+from gpugda.query.parse_clauses import read_subquery, read_union
+from gpugda.query.parse_expressions import read_expression
+from gpugda.query.parse_patterns import read_path, read_shortest_path
 from gpugda.types import Span
 
 __all__ = ["parse", "tree_of"]
 
+_GRAMMAR: Final = Grammar(read_expression, read_path, read_shortest_path, read_subquery)
 _VERSIONS: Final = {"5": 5, "25": 25}
 
 
@@ -27,13 +30,13 @@ def parse(text: str) -> ast.Query:
         CypherSyntaxError: The text is not Cypher; the error has the place.
         UnsupportedQueryError: It is nested too deeply to be parsed.
     """
-    parser = _Parser(text)
+    cursor = Cursor(text, _GRAMMAR)
     try:
-        return parser.query()
+        return _query(cursor)
     except RecursionError:
         # The nesting limit is meant for brackets and usual callers. Subqueries use more stack per
         # level, and some callers have already used most of it.
-        raise too_deep(parser) from None
+        raise too_deep(cursor) from None
 
 
 @lru_cache(maxsize=8)
@@ -46,63 +49,50 @@ def tree_of(text: str) -> ast.Query:
     return parse(text)
 
 
-class _Parser(ClauseParser):
-    """Parses a statement with its prefixes."""
+def _query(cursor: Cursor) -> ast.Query:
+    version: int | None = None
+    options: list[tuple[str, str]] = []
+    mode: str | None = None
+    while cursor.kind in ("CYPHER", "EXPLAIN", "PROFILE"):
+        kind = cursor.kind
+        if kind != "CYPHER" and mode not in (None, kind):
+            cursor.fail("EXPLAIN and PROFILE cannot be combined")
+        cursor.advance()
+        if kind == "CYPHER":
+            version = _version(cursor, version)
+            options += _options(cursor)
+        else:
+            mode = kind
+    if cursor.kind == "end":
+        cursor.fail("there is no query here: expected a clause such as MATCH or RETURN")
+    parts, unions, union_all = read_union(cursor)
+    if cursor.accept(";") and cursor.kind != "end":
+        cursor.fail("only one statement can be run at a time: nothing may follow the semicolon")
+    if cursor.kind != "end":
+        cursor.unexpected("a clause or the end of the query")
+    span = Span(0, len(cursor.text))
+    return ast.Query(span, cursor.text, parts, unions, version, tuple(options), mode, union_all)
 
-    __slots__ = ("_options", "_run_mode", "_version")
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._version: int | None = None
-        self._options: list[tuple[str, str]] = []
-        self._run_mode: str | None = None
+def _version(cursor: Cursor, before: int | None) -> int | None:
+    """The version after CYPHER, if there is one; else the one of an earlier prefix."""
+    if cursor.kind != "number":
+        return before
+    version = _VERSIONS.get(cursor.piece())
+    if version is None:
+        cursor.fail(f"Cypher {cursor.piece()} is not known: CYPHER 5 and CYPHER 25 are")
+    if before not in (None, version):
+        cursor.fail("two Cypher versions cannot be combined")
+    cursor.advance()
+    return version
 
-    def query(self) -> ast.Query:
-        """Parses the whole text."""
-        self._prefixes()
-        if self.kind == "end":
-            self.fail("there is no query here: expected a clause such as MATCH or RETURN")
-        parts, unions, union_all = self.union()
-        self._end()
-        return ast.Query(
-            Span(0, len(self.text)),
-            self.text,
-            parts,
-            unions,
-            self._version,
-            tuple(self._options),
-            self._run_mode,
-            union_all,
-        )
 
-    def _prefixes(self) -> None:
-        while self.kind in ("CYPHER", "EXPLAIN", "PROFILE"):
-            if self.kind == "CYPHER":
-                self.advance()
-                self._cypher()
-                continue
-            if self._run_mode not in (None, self.kind):
-                self.fail("EXPLAIN and PROFILE cannot be combined")
-            self._run_mode = self.advance()[0]
-
-    def _cypher(self) -> None:
-        if self.kind == "number":
-            version = _VERSIONS.get(self.piece())
-            if version is None:
-                self.fail(f"Cypher {self.piece()} is not known: CYPHER 5 and CYPHER 25 are")
-            if self._version not in (None, version):
-                self.fail("two Cypher versions cannot be combined")
-            self._version = version
-            self.advance()
-        while self.is_word() and self.ahead() == "=":
-            name = self.advance()[1]
-            self.advance()
-            if not self.is_word() and self.kind not in ("number", "string"):
-                self.unexpected("the option's value")
-            self._options.append((name, self.advance()[1]))
-
-    def _end(self) -> None:
-        if self.accept(";") and self.kind != "end":
-            self.fail("only one statement can be run at a time: nothing may follow the semicolon")
-        if self.kind != "end":
-            self.unexpected("a clause or the end of the query")
+def _options(cursor: Cursor) -> list[tuple[str, str]]:
+    options = []
+    while cursor.is_word() and cursor.ahead() == "=":
+        name = cursor.advance()[1]
+        cursor.advance()
+        if not cursor.is_word() and cursor.kind not in ("number", "string"):
+            cursor.unexpected("the option's value")
+        options.append((name, cursor.advance()[1]))
+    return options

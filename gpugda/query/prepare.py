@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from gpugda.caching import LruCache
 from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.query.analyse import analyse
+from gpugda.query.check.queries import check_query
+from gpugda.query.constructs import check_supported
 from gpugda.query.parser import parse
-from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement, statement_of
-from gpugda.query.unsupported import check_supported
 
 if TYPE_CHECKING:
     from gpugda.query import ast

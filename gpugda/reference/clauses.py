@@ -1,7 +1,4 @@
-"""Executes clauses in sequence: each one maps input rows to output rows.
-
-More than 300 lines: one function for each clause.
-"""
+"""Executes clauses in sequence: each one maps input rows to output rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Matches one MATCH clause, or a pattern in an expression, by backtracking along its paths.
-
-More than 300 lines: the meaning of a pattern, to be read from top to bottom.
-"""
+"""Matches one MATCH clause, or a pattern in an expression, by backtracking along its paths."""
 
 from __future__ import annotations
 

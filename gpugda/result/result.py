@@ -1,7 +1,4 @@
-"""The result of a query, with the interface of ``neo4j.Result``.
-
-More than 300 lines: public methods with their descriptions.
-"""
+"""The result of a query, with the interface of ``neo4j.Result``."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from gpugda.errors import CypherSyntaxError
 from gpugda.expressions.functions import Aggregate, listed
 from gpugda.expressions.kinds import ANY
 from gpugda.query import ast
+from gpugda.query.check.queries import check_query
 from gpugda.query.parser import parse
 from gpugda.query.render import name_text
-from gpugda.query.scopes import check_query
 from gpugda.query.statement import statement_of
 from gpugda.query.walk import walk
 from gpugda.result.text import format_value

@@ -2,8 +2,6 @@
 
 Reading trusts nothing: a size is compared with the bytes that are there before anything is
 allocated, and nesting is bounded.
-
-More than 300 lines: both directions of each type, side by side.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Each column gives one piece of bytes per row. A node, a relationship, a text or another value that
 has a code is packed once per code, so a piece is mostly looked up; joining the pieces of all rows
 is one call. This makes millions of records a second without a loop in Python over rows.
-
-More than 300 lines: the pieces of each kind of column.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The server: accepts connections, shakes hands, and starts a conversation with each client.
-
-More than 300 lines: the life of a server, from its port to each connection's end.
-"""
+"""The server: accepts connections, shakes hands, and starts a conversation with each client."""
 
 from __future__ import annotations
 

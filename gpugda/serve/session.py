@@ -1,7 +1,4 @@
-"""A client's conversation with an embedded graph: Bolt's states and messages.
-
-More than 300 lines: a function for each message.
-"""
+"""A client's conversation with an embedded graph: Bolt's states and messages."""
 
 from __future__ import annotations
 

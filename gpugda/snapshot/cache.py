@@ -2,8 +2,6 @@
 
 The folder is private to its owner. Entries are named by hashes, so that names reveal neither
 servers nor users. Entries appear atomically; damaged ones are removed and never used.
-
-More than 300 lines: all rules for concurrent processes are in one place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Extends rows by one step: Prealloc-Combine, or counting first and joining twice.
-
-More than 300 lines: one step from its rows to its result, in both forms.
-"""
+"""Extends rows by one step: Prealloc-Combine, or counting first and joining twice."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The join of GSI on the device; launcher of ``gsi_join.cl``.
-
-More than 300 lines: the launches of one join, each with its arguments.
-"""
+"""The join of GSI on the device; launcher of ``gsi_join.cl``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The strategy ``pbe``: searches each partition, then across them from crossing relationships.
-
-More than 300 lines: one class, what it declares, and one query in partitions.
-"""
+"""The strategy ``pbe``: searches each partition, then across them from crossing relationships."""
 
 from __future__ import annotations
 

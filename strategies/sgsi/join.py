@@ -1,7 +1,4 @@
-"""Joins a subtable with a query node, segment by segment (the paper's algorithms 3, 4 and 5).
-
-More than 300 lines: one join, with what its launches share.
-"""
+"""Joins a subtable with a query node, segment by segment (the paper's algorithms 3, 4 and 5)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A data graph's arrays on the device: uploaded when first needed, shared by all queries.
-
-More than 300 lines: uploading, sharing and freeing work on the same arrays and users.
-"""
+"""A data graph's arrays on the device: uploaded when first needed, shared by all queries."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Extends partial embeddings node by node; launcher of ``extend.cl``.
-
-More than 300 lines: the encoding of a step belongs beside the launcher that sends it.
-"""
+"""Extends partial embeddings node by node; launcher of ``extend.cl``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Counts rows by the products of their leaves; launcher of ``leaf_products.cl``.
-
-More than 300 lines: the encoding of a product belongs beside the launcher that sends it.
-"""
+"""Counts rows by the products of their leaves; launcher of ``leaf_products.cl``."""
 
 from __future__ import annotations
 

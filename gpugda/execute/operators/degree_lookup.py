@@ -16,7 +16,7 @@ from gpugda.execute.weights import product_of
 from gpugda.expressions.label_columns import nodes_with_labels
 from gpugda.plan.label_programs import type_ids
 from gpugda.query.ast import Direction, LabelDynamic, LabelPredicate, Variable
-from gpugda.query.render_values import text_of
+from gpugda.query.render import text_of
 from gpugda.query.shapes import variable_names
 from gpugda.query.walk import walk
 

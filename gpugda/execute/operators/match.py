@@ -1,7 +1,4 @@
-"""Joins rows with the embeddings of a query graph.
-
-More than 300 lines: the kind of need decides whether rows, groups or a count are computed.
-"""
+"""Joins rows with the embeddings of a query graph."""
 
 from __future__ import annotations
 

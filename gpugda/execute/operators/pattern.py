@@ -14,7 +14,7 @@ from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.plan.plan_basis import PlanBasis
 from gpugda.query.ast import Variable
-from gpugda.query.query_parts import is_anonymous
+from gpugda.query.query_graph import is_anonymous
 from gpugda.query.shapes import rewrite
 
 if TYPE_CHECKING:

@@ -3,8 +3,6 @@
 Constructs that might differ there, or that depend on the version of Java or Unicode, raise an
 `UnsupportedQueryError`, so that Neo4j answers the query itself. So do invalid expressions: Neo4j
 then reports what is wrong.
-
-More than 300 lines: a single grammar with one method per construct.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Prepares the joins of one query: of the whole query, or of the cores of a count plan.
 
 Modules for segmented graphs are imported only if they are needed.
-
-More than 300 lines: joins of whole graphs and of segmented graphs are prepared alike.
 """
 
 from __future__ import annotations

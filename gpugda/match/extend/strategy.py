@@ -1,7 +1,4 @@
-"""The strategy ``extend``: filters candidates, then joins one query node at a time.
-
-More than 300 lines: the path of a query through the strategy, from top to bottom.
-"""
+"""The strategy ``extend``: filters candidates, then joins one query node at a time."""
 
 from __future__ import annotations
 

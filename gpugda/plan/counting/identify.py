@@ -1,8 +1,6 @@
 """Derived queries in which two relationships, or two nodes, are identified or need not differ.
 
 If two relationships are identified, so are their ends.
-
-More than 300 lines: relationships and nodes are merged by the same steps.
 """
 
 from __future__ import annotations

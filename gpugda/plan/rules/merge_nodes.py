@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.plan.rules.split_predicates import compared_variables
 from gpugda.query import ast
-from gpugda.query.query_parts import QueryNode, is_anonymous
+from gpugda.query.query_graph import QueryNode, is_anonymous
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

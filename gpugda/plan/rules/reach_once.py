@@ -10,7 +10,7 @@ from typing import Final
 
 from gpugda.plan import logical
 from gpugda.query import ast
-from gpugda.query.functions import changes_per_call
+from gpugda.query.check.functions import changes_per_call
 from gpugda.query.shapes import all_names
 from gpugda.query.walk import walk
 

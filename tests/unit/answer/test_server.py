@@ -274,7 +274,7 @@ def test_the_users_own_time_limit_is_an_error(open_answers, monkeypatch):
 
 
 def test_a_query_needing_an_unread_property_goes_to_the_database(open_answers, monkeypatch, caplog):
-    from gpugda.query.property_needs import PropertyNeeds
+    from gpugda.query.reads import PropertyNeeds
 
     nothing = PropertyNeeds(frozenset(), frozenset())
     monkeypatch.setattr("gpugda.answer.demanded.property_needs", lambda query: nothing)

@@ -12,9 +12,9 @@ from gpugda.answer.unknown_names import names_to_look_up, remarks_on_names
 from gpugda.data.columns import column_from_values
 from gpugda.loading import LoadedGraph, load
 from gpugda.ports import SilentProgress
-from gpugda.query.names_in_text import names_in, names_of
 from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import Query
+from gpugda.query.reads import names_in, names_of
 
 PEOPLE = {"id": [1, 2], "labels": ["Person", "Person"], "name": ["Ann", "Bo"]}
 KNOWS = {"source": [1], "target": [2], "type": ["KNOWS"], "since": [1999]}

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from gpugda.errors import CypherSyntaxError
-from gpugda.query.literals import number_value, string_value
+from gpugda.query.lexer import number_value, string_value
 from gpugda.types import Span
 
 

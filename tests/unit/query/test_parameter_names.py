@@ -1,6 +1,6 @@
 import pytest
 
-from gpugda.query.parameter_names import parameter_names
+from gpugda.query.reads import parameter_names
 
 
 @pytest.mark.parametrize(

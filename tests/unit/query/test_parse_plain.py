@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gpugda.errors import CypherSyntaxError
-from gpugda.query.parse_plain import PlainParser
+from gpugda.errors import QueryError
+from gpugda.query import parse_patterns
 from gpugda.query.parser import parse
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _outcome(text: str) -> str:
     """The tree with its spans, or the error with its position."""
     try:
         return repr(parse(text))
-    except CypherSyntaxError as error:
+    except QueryError as error:
         return str(error)
 
 
@@ -43,8 +43,8 @@ def compare(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Parses a text with and without the fast path; asserts equal outcomes."""
 
     def without() -> None:
-        monkeypatch.setattr(PlainParser, "plain_node", lambda _: None)
-        monkeypatch.setattr(PlainParser, "plain_relationship", lambda _: None)
+        monkeypatch.setattr(parse_patterns, "read_plain_node", lambda _: None)
+        monkeypatch.setattr(parse_patterns, "read_plain_relationship", lambda _: None)
 
     return lambda text: _compare(text, without, monkeypatch.undo)
 

@@ -12,8 +12,8 @@ from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator as Op
 from gpugda.query.ast import ComparisonOperator as Compare
 from gpugda.query.ast import UnaryOperator as Un
+from gpugda.query.constructs import check_supported
 from gpugda.query.parser import parse
-from gpugda.query.unsupported import check_supported
 from gpugda.query.walk import walk
 from gpugda.types import Span
 from strategies import examples

@@ -4,9 +4,9 @@ import time
 import pytest
 
 from gpugda.errors import CypherSyntaxError, GpugdaError, UnsupportedQueryError
+from gpugda.query.constructs import check_supported
 from gpugda.query.cursor import MAXIMUM_NESTING
 from gpugda.query.parser import parse
-from gpugda.query.unsupported import check_supported
 from gpugda.query.walk import walk
 
 NESTED = {

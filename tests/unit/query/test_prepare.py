@@ -3,8 +3,8 @@
 import pytest
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
+from gpugda.query.check.queries import check_query
 from gpugda.query.prepare import check_compiles, prepare
-from gpugda.query.scopes import check_query
 
 
 def test_a_repeated_text_is_prepared_once():

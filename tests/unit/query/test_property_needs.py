@@ -3,7 +3,7 @@
 import pytest
 
 from gpugda.query.prepare import prepare
-from gpugda.query.property_needs import property_needs
+from gpugda.query.reads import property_needs
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from made_trees import bodies
 
 from gpugda.errors import CypherSyntaxError
+from gpugda.query.check.queries import check_query
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
 from gpugda.query.render import query_text
-from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement
 
 CORPUS = Path(__file__).parent / "corpus_checks"

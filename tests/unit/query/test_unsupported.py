@@ -1,8 +1,8 @@
 import pytest
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
+from gpugda.query.constructs import check_supported
 from gpugda.query.parser import parse
-from gpugda.query.unsupported import check_supported
 
 
 @pytest.mark.parametrize(

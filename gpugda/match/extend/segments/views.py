@@ -1,7 +1,4 @@
-"""Sizes the segments of a data graph for the memory that is left.
-
-More than 300 lines: what segments need and how large they can be depend on each other.
-"""
+"""Sizes the segments of a data graph for the memory that is left."""
 
 from __future__ import annotations
 

@@ -2,22 +2,22 @@
 
 A visitor for each node class returns the possible types of the value. The checks of queries and
 patterns inside expressions are passed in by `scopes`.
-
-More than 300 lines: a function for each kind of expression.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
+from operator import add, mul, sub
 from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.query import ast
-from gpugda.query.functions import Signature, signature, unknown_function
-from gpugda.query.scope_literals import check_literals, check_range
-from gpugda.query.scope_operators import left_types, operand_types, result_type
-from gpugda.query.type_sets import (
+from gpugda.query.ast import BinaryOperator as Op
+from gpugda.query.check.functions import Signature, signature, unknown_function
+from gpugda.query.check.scope import (
     ANY,
     BOOLEAN,
+    FLOAT,
     INTEGER,
     LIST,
     MAP,
@@ -31,9 +31,182 @@ from gpugda.query.walk import walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gpugda.query.scope import Scope
+    from gpugda.query.check.scope import Scope
 
-__all__ = ["SUBQUERIES", "InnerChecks", "check_condition", "check_expression", "is_aggregate"]
+__all__ = [
+    "SUBQUERIES",
+    "InnerChecks",
+    "check_condition",
+    "check_expression",
+    "check_literals",
+    "check_range",
+    "is_aggregate",
+    "left_types",
+    "operand_types",
+    "result_type",
+]
+
+_NUMBERS: Final = ("Integer", "Float")
+_INSTANTS: Final = ("Date", "Time", "LocalTime", "LocalDateTime", "DateTime")
+_NUMERIC: Final = frozenset(product(_NUMBERS, _NUMBERS))
+_PAIRS: Final = {
+    Op.ADD: frozenset(product((*_NUMBERS, "String"), repeat=2))
+    | {(each, "Duration") for each in (*_INSTANTS, "Duration")}
+    | {("Duration", each) for each in _INSTANTS},
+    Op.SUBTRACT: _NUMERIC | {(each, "Duration") for each in (*_INSTANTS, "Duration")},
+    Op.MULTIPLY: _NUMERIC
+    | {(each, "Duration") for each in _NUMBERS}
+    | {("Duration", each) for each in _NUMBERS},
+    Op.DIVIDE: _NUMERIC | {("Duration", each) for each in _NUMBERS},
+    Op.MODULO: _NUMERIC,
+    Op.POWER: _NUMERIC,
+    Op.CONCATENATE: frozenset((("String", "String"), ("List", "List"))),
+    Op.MATCHES: frozenset((("String", "String"),)),
+}
+
+
+def operand_types(operator: Op, left: TypeSet) -> TypeSet | None:
+    """The possible types of the right operand; None for any type."""
+    if operator is Op.IN:
+        return LIST
+    pairs = _PAIRS.get(operator)
+    if pairs is None or left.types is None or (operator is Op.ADD and left.has("List")):
+        return None
+    wanted = {right for each, right in pairs if each in left.types}
+    if operator is Op.ADD:
+        wanted.add("List")
+    return TypeSet(frozenset(wanted))
+
+
+def left_types(operator: Op) -> TypeSet:
+    """The possible types of the left operand."""
+    pairs = _PAIRS.get(operator)
+    if pairs is None or operator is Op.ADD:
+        return ANY
+    return TypeSet(frozenset(left for left, _ in pairs))
+
+
+def result_type(operator: Op, left: TypeSet, right: TypeSet) -> TypeSet:
+    """The possible types of the result."""
+    if operator not in _PAIRS or operator is Op.MATCHES:
+        return BOOLEAN
+    if operator is Op.POWER:
+        return FLOAT
+    certain = (left.types, right.types)
+    if LIST.types in certain and operator in (Op.ADD, Op.CONCATENATE):
+        return _list_type(left, right)
+    if operator not in (Op.ADD, Op.CONCATENATE):
+        return _possible(operator, left, right)
+    if None in certain:
+        return ANY
+    if STRING.types in certain and not (left.has("List") or right.has("List")):
+        return STRING
+    if all(kind.types is not None and kind.types <= set(_NUMBERS) for kind in (left, right)):
+        return _possible(operator, left, right)
+    return ANY
+
+
+def _possible(operator: Op, left: TypeSet, right: TypeSet) -> TypeSet:
+    """The possible result types, from the supported pairs of operand types."""
+    found = {
+        _of_pair(one, two) for one, two in _PAIRS[operator] if left.has(one) and right.has(two)
+    }
+    return TypeSet(frozenset(found)) if found else ANY
+
+
+def _of_pair(left: str, right: str) -> str:
+    if "Duration" in (left, right):
+        return left if left in _INSTANTS else "Duration"
+    return "Float" if "Float" in (left, right) else "Integer"
+
+
+def _list_type(left: TypeSet, right: TypeSet) -> TypeSet:
+    elements = [kind.element if kind.is_certainly("List") else kind for kind in (left, right)]
+    first, second = elements
+    return list_of(first if first is not None and first == second else ANY)
+
+
+_WHOLE: Final[Mapping[ast.BinaryOperator, Callable[[int, int], int]]] = {
+    ast.BinaryOperator.ADD: add,
+    ast.BinaryOperator.SUBTRACT: sub,
+    ast.BinaryOperator.MULTIPLY: mul,
+}
+_SMALLEST: Final = -(2**63)
+_LARGEST: Final = 2**63 - 1
+_PERCENTILES: Final = frozenset(("percentilecont", "percentiledisc"))
+_POINTS: Final = (frozenset(("x", "y")), frozenset(("latitude", "longitude")))
+
+
+def check_range(node: ast.Binary, scope: Scope) -> None:
+    """Checks that the sum, difference or product of two literals fits 64 bits.
+
+    Raises:
+        CypherSyntaxError: It does not.
+    """
+    compute = _WHOLE.get(node.operator)
+    left, right = _whole(node.left), _whole(node.right)
+    if compute is None or left is None or right is None:
+        return
+    if not _SMALLEST <= compute(left, right) <= _LARGEST:
+        one, two = (each.span.of(scope.text) for each in (node.left, node.right))
+        message = f"result of {one} {node.operator} {two} cannot be represented as an integer"
+        scope.fail(message, node.span, "22003")
+
+
+def check_literals(node: ast.FunctionCall, scope: Scope) -> None:
+    """Checks the literal share of a percentile and the literal map of a point.
+
+    Raises:
+        CypherSyntaxError: The literal is invalid for its function.
+    """
+    name = node.name.lower()
+    if name in _PERCENTILES:
+        _check_share(node.arguments[1], scope)
+    if name == "point" and isinstance(node.arguments[0], ast.MapLiteral):
+        _check_point(node.arguments[0], scope)
+
+
+def _check_share(share: ast.Expression, scope: Scope) -> None:
+    value = _number(share)
+    if isinstance(share, ast.Literal) and share.value is None:
+        written = "NULL"
+    elif value is None or 0 <= value <= 1:
+        return
+    else:
+        written = share.span.of(scope.text)
+    message = (
+        f"Invalid input '{written}' is not a valid argument, must be a number in the range 0.0"
+        " to 1.0"
+    )
+    scope.fail(message, share.span, "42N31")
+
+
+def _check_point(made: ast.MapLiteral, scope: Scope) -> None:
+    keys = [key for key, _ in made.entries]
+    if any(wanted <= set(keys) for wanted in _POINTS):
+        return
+    named = ", ".join(f"'{key}'" for key in keys)
+    message = (
+        f"A map with keys {named} is not describing a valid point, a point is described either by"
+        " using cartesian coordinates e.g. {x: 2.3, y: 4.5, crs: 'cartesian'} or using geographic"
+        " coordinates e.g. {latitude: 12.78, longitude: 56.7, crs: 'WGS-84'}"
+    )
+    scope.fail(message, made.span)
+
+
+def _number(node: ast.Expression) -> float | None:
+    """The number of a literal, with an optional sign."""
+    if isinstance(node, ast.Unary) and node.operator is ast.UnaryOperator.MINUS:
+        found = _number(node.operand)
+        return None if found is None else -found
+    value = node.value if isinstance(node, ast.Literal) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _whole(node: ast.Expression) -> int | None:
+    found = _number(node)
+    return found if isinstance(found, int) else None
+
 
 SUBQUERIES: Final = frozenset[type[ast.Node]]((ast.QueryBody,))
 """Nested queries in an expression, excluded from walks over one query."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from gpugda.query.type_sets import ANY, TypeSet, of
+from gpugda.query.check.scope import ANY, TypeSet, of
 
 __all__ = ["Signature", "changes_per_call", "signature", "unknown_function"]
 

@@ -1,0 +1,494 @@
+"""Checks patterns: their forms, the types of their variables, their contents, and hints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.query import ast
+from gpugda.query.check.expressions import InnerChecks, check_condition, check_expression
+from gpugda.query.check.scope import STRING, list_of, of
+from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.query.check.scope import Scope, TypeSet
+
+__all__ = [
+    "check_aliases",
+    "check_forms",
+    "check_hints",
+    "check_named",
+    "check_patterns",
+    "check_shortest",
+    "is_selective",
+    "is_shortest",
+    "named_variables",
+]
+
+_SHORTEST: Final = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
+
+
+def check_forms(patterns: tuple[ast.Pattern, ...], scope: Scope, *, repeats: bool) -> None:
+    """Checks the patterns of one clause; ``repeats``: True if relationships may repeat.
+
+    Raises:
+        CypherSyntaxError: A form is invalid, or cannot be combined with another one.
+    """
+    for pattern in patterns:
+        _check_form(pattern, scope)
+    _check_together(patterns, scope, repeats=repeats)
+    if repeats:
+        _check_bounded(patterns, scope)
+
+
+def named_variables(pattern: ast.Pattern) -> Iterator[ast.Variable]:
+    """The variables of nodes and relationships, including those in groups."""
+    for element in pattern.elements:
+        if isinstance(element, ast.GroupPattern):
+            yield from named_variables(element.pattern)
+        elif element.variable is not None:
+            yield element.variable
+
+
+# ------------------------------------------------------------------ variables
+def _check_form(pattern: ast.Pattern, scope: Scope) -> None:
+    selector = pattern.selector
+    if is_shortest(pattern):
+        check_shortest(pattern, scope)
+    if selector is not None and selector.count == 0:
+        scope.fail("The path count needs to be greater than 0.", selector.span, "42N31")
+    alone = selector is not None and len(pattern.elements) == 1
+    for element in pattern.elements:
+        if isinstance(element, ast.GroupPattern):
+            _check_group_form(element, scope, may_have_name=alone)
+    _check_quantifiers(pattern, scope)
+
+
+def _check_group_form(group: ast.GroupPattern, scope: Scope, *, may_have_name: bool) -> None:
+    inside = group.pattern
+    if inside.selector is not None:
+        message = "Path selectors are not supported within parenthesized path patterns."
+        scope.fail(message, inside.selector.span)
+    if inside.variable is not None and group.quantifier is not None:
+        message = "Assigning a path in a quantified path pattern is not yet supported."
+        scope.fail(message, inside.variable.span)
+    if inside.variable is not None and not may_have_name:
+        scope.fail("Sub-path assignment is currently not supported.", inside.variable.span)
+    if group.quantifier is not None:
+        _check_repeatable(inside, scope)
+    for element in inside.elements:
+        if isinstance(element, ast.GroupPattern):
+            _check_group_form(element, scope, may_have_name=False)
+
+
+def _check_repeatable(inside: ast.Pattern, scope: Scope) -> None:
+    for element in walk(inside, without=frozenset((ast.MapLiteral,))):
+        parts = ast.GroupPattern | ast.RelationshipPattern
+        if isinstance(element, parts) and element.quantifier is not None:
+            scope.fail("Quantified path patterns are not allowed to be nested.", element.span)
+        if isinstance(element, ast.RelationshipPattern) and element.length is not None:
+            message = "Variable length relationships cannot be part of a quantified path pattern."
+            scope.fail(message, element.span)
+    if not any(isinstance(element, ast.RelationshipPattern) for element in inside.elements):
+        message = "A quantified path pattern needs to have at least one relationship."
+        scope.fail(message, inside.span)
+
+
+def _check_quantifiers(pattern: ast.Pattern, scope: Scope) -> None:
+    for element in pattern.elements:
+        quantifier = None if isinstance(element, ast.NodePattern) else element.quantifier
+        if quantifier is None or quantifier.maximum is None:
+            continue
+        if quantifier.maximum == 0:
+            message = "A quantifier for a path pattern must not be limited by 0."
+            scope.fail(message, quantifier.span, "42N31")
+        if quantifier.minimum > quantifier.maximum:
+            message = (
+                "A quantifier for a path pattern must not have a lower bound which exceeds its"
+                " upper bound."
+            )
+            scope.fail(message, quantifier.span)
+
+
+def _check_bounded(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:
+    """Rejects unbounded repetitions, for patterns whose relationships may repeat."""
+    for pattern, element in ((each, e) for each in patterns for e in each.elements):
+        quantifier = None if isinstance(element, ast.NodePattern) else element.quantifier
+        if quantifier is not None and quantifier.maximum is None:
+            message = (
+                "The quantified path pattern may yield an infinite number of rows under match mode"
+                " 'REPEATABLE ELEMENTS'. Add an upper bound to the quantified path pattern."
+            )
+            scope.fail(message, pattern.span)
+
+
+def _check_together(patterns: tuple[ast.Pattern, ...], scope: Scope, *, repeats: bool) -> None:
+    """Rejects combinations of patterns in a clause that are valid separately."""
+    selective = [each.selector for each in patterns if is_selective(each)]
+    if selective and len(patterns) > 1 and not repeats and selective[0] is not None:
+        message = (
+            "Multiple path patterns cannot be used in the same clause in combination with a"
+            " selective path selector."
+        )
+        scope.fail(message, selective[0].span, "42I45")
+    for pattern in patterns:
+        if is_selective(pattern) and len(patterns) > 1:
+            _refuse_inner(pattern, [each for each in patterns if each is not pattern], scope)
+    elements = [element for pattern in patterns for element in pattern.elements]
+    long = [e for e in elements if isinstance(e, ast.RelationshipPattern) and e.length is not None]
+    quantified = [e for e in elements if not isinstance(e, ast.NodePattern) and e.quantifier]
+    if long and quantified:
+        message = (
+            "Mixing variable-length relationships ('-[*]-') with quantified relationships"
+            " ('()-->*()') or quantified path patterns ('(()-->())*') is not allowed."
+        )
+        scope.fail(message, long[0].span)
+
+
+def _refuse_inner(pattern: ast.Pattern, others: list[ast.Pattern], scope: Scope) -> None:
+    """Rejects inner variables of a selected path that other paths of the clause use."""
+    ends = {id(pattern.elements[0]), id(pattern.elements[-1])}
+    inner = ast.Pattern(pattern.span, None, tuple(e for e in pattern.elements if id(e) not in ends))
+    elsewhere = {each.name for other in others for each in named_variables(other)}
+    for variable in named_variables(inner):
+        if variable.name in elsewhere:
+            scope.fail(f"Variable `{variable.name}` already declared", variable.span)
+
+
+def is_selective(pattern: ast.Pattern) -> bool:
+    """True if it selects paths, other than with ``shortestPath`` and the like."""
+    selector = pattern.selector
+    return selector is not None and selector.kind not in (*_SHORTEST, ast.SelectorKind.ALL)
+
+
+def is_shortest(pattern: ast.Pattern) -> bool:
+    """True for ``shortestPath(…)`` and ``allShortestPaths(…)``."""
+    return pattern.selector is not None and pattern.selector.kind in _SHORTEST
+
+
+def check_shortest(pattern: ast.Pattern, scope: Scope) -> None:
+    """Checks the path in ``shortestPath(…)`` and ``allShortestPaths(…)``.
+
+    Raises:
+        CypherSyntaxError: It has other than one relationship, or a minimum length above 1.
+    """
+    selector = pattern.selector
+    name = "shortestPath" if selector is None else selector.kind
+    relationships = [e for e in pattern.elements if isinstance(e, ast.RelationshipPattern)]
+    if len(pattern.elements) != 3 or len(relationships) != 1:
+        message = f"{name}(...) requires a pattern containing a single relationship"
+        scope.fail(message, pattern.span, "42N40")
+    arrow = relationships[0]
+    if arrow.variable is not None and arrow.variable.name in scope.variables:
+        scope.fail(f"Bound relationships not allowed in {name}(...)", pattern.span)
+    if arrow.properties is not None:
+        message = f"{name}(...) contains properties. This is currently not supported."
+        scope.fail(message, arrow.properties.span)
+    if arrow.quantifier is not None:
+        message = f"{name}(...) contains quantified pattern. This is currently not supported."
+        scope.fail(message, arrow.span)
+    if arrow.where is not None:
+        message = (
+            "Relationship pattern predicates are not supported for variable-length relationships."
+        )
+        scope.fail(message, arrow.where.span)
+    length = arrow.length
+    if length is not None and length.bounds[0] not in (0, 1):
+        message = f"{name}(...) does not support a minimal length different from 0 or 1"
+        scope.fail(message, length.span)
+
+
+# ------------------------------------------------------------------ columns
+def check_named(body: ast.QueryBody, scope: Scope, place: str) -> None:
+    """Requires that the query names its columns.
+
+    Raises:
+        CypherSyntaxError: A column is an expression without AS.
+    """
+    for part in body.parts:
+        for clause in part.clauses:
+            check_aliases(clause, scope, place)
+
+
+def check_aliases(clause: ast.Clause, scope: Scope, place: str) -> None:
+    """Requires that the clause, if it is RETURN, names its columns.
+
+    Raises:
+        CypherSyntaxError: A column is an expression without AS.
+    """
+    for item in clause.projection.items if isinstance(clause, ast.Return) else ():
+        has_name = isinstance(item.expression, ast.Variable | ast.MapProjection)
+        if item.alias is None and not has_name:
+            message = f"Expression in {place} must be aliased (use AS)"
+            scope.fail(message, item.span, "42N21")
+
+
+_NODE: Final = of("Node")
+_ENTITY: Final = of("Node", "Relationship")
+_LOGICAL: Final = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
+_NOT_WITHIN: Final = frozenset[type[ast.Node]]((ast.LabelNot,))
+
+
+def check_hints(clause: ast.Match, scope: Scope) -> None:
+    """Checks the hints of a clause; its variables are in scope.
+
+    Raises:
+        CypherSyntaxError: A variable cannot have such a hint, or the clause does not name the
+            hint's label, type or one of its properties.
+    """
+    for hint in clause.hints:
+        for variable in hint.variables:
+            wanted = _NODE if hint.label is None else _ENTITY
+            scope.expect(scope.read(variable), wanted, variable.span, "22N27")
+        if hint.label is not None:
+            _check_names(hint, clause, scope)
+
+
+def _check_names(hint: ast.Hint, clause: ast.Match, scope: Scope) -> None:
+    name = hint.variables[0].name
+    elements = [
+        each
+        for pattern in clause.patterns
+        for each in walk(pattern)
+        if isinstance(each, ast.NodePattern | ast.RelationshipPattern)
+        and each.variable is not None
+        and each.variable.name == name
+    ]
+    tests = list(_tests(clause.where))
+    labels = [e.labels if isinstance(e, ast.NodePattern) else e.types for e in elements]
+    labels += [each.labels for each in tests if isinstance(each, ast.LabelPredicate)]
+    missing = ""
+    if hint.label not in {label for each in labels for label in _label_names(each)}:
+        missing = f"label or type `{hint.label}`"
+    keys = {key for each in elements for key in _map_keys(each)}
+    keys.update(_keys([*tests, *(test for e in elements for test in _tests(e.where))], name))
+    missing = missing or ", ".join(f"property `{key}`" for key in hint.keys if key not in keys)
+    if missing:
+        message = (
+            f"Cannot use {hint.span.of(scope.text)} in this context: the pattern, or WHERE outside"
+            f" of functions and NOT, must name the {missing} of `{name}`"
+        )
+        scope.fail(message, hint.span, "42N76")
+
+
+def _tests(where: ast.Expression | None) -> Iterator[ast.Expression]:
+    """The conditions that AND and OR combine, without negated labels."""
+    if isinstance(where, ast.Binary) and where.operator in _LOGICAL:
+        yield from _tests(where.left)
+        yield from _tests(where.right)
+    elif isinstance(where, ast.Unary) and where.operator is ast.UnaryOperator.NOT:
+        negated = _tests(where.operand)
+        yield from (each for each in negated if not isinstance(each, ast.LabelPredicate))
+    elif where is not None:
+        yield where
+
+
+def _label_names(labels: ast.LabelExpression | None) -> Iterator[str]:
+    for each in walk(labels, without=_NOT_WITHIN) if labels is not None else ():
+        if isinstance(each, ast.LabelName):
+            yield each.name
+
+
+def _map_keys(element: ast.NodePattern | ast.RelationshipPattern) -> Iterator[str]:
+    if isinstance(element.properties, ast.MapLiteral):
+        yield from (key for key, _ in element.properties.entries)
+
+
+def _keys(tests: list[ast.Expression], name: str) -> set[str]:
+    """The properties of a variable that conditions compare."""
+    found: set[str] = set()
+    for test in tests:
+        if isinstance(test, ast.Comparison):
+            compared = test.operands
+        elif isinstance(test, ast.Binary):
+            compared = (test.left, test.right)
+        else:
+            operand = getattr(test, "operand", None)
+            compared = () if operand is None else (operand,)
+        for each in compared:
+            subject = each.subject if isinstance(each, ast.Property) else None
+            if isinstance(each, ast.Property) and isinstance(subject, ast.Variable):
+                found.update((each.key,) if subject.name == name else ())
+    return found
+
+
+_RELATIONSHIP: Final = of("Relationship")
+_PATH: Final = of("Path")
+_NAMES: Final = of("String", "List")
+
+
+def check_patterns(
+    patterns: tuple[ast.Pattern, ...], scope: Scope, inner: InnerChecks, *, repeats: bool = False
+) -> None:
+    """Declares the variables of the patterns of one clause, and checks their contents.
+
+    ``repeats``: True if relationships may repeat.
+
+    Raises:
+        CypherSyntaxError: A part is invalid.
+    """
+    check_forms(patterns, scope, repeats=repeats)
+    groups: dict[str, ast.Variable] = {}
+    for pattern in patterns:
+        _declare(pattern, scope, groups)
+    paths = {each.variable.name for each in patterns if each.variable is not None}
+    for pattern in patterns:
+        _refuse_paths(pattern, paths, scope)
+        _check_inside(pattern.elements, scope, inner)
+
+
+def _refuse_paths(pattern: ast.Pattern, paths: set[str], scope: Scope) -> None:
+    """Rejects path variables of the clause inside brackets or selected paths."""
+    kind = "selective" if is_selective(pattern) else ""
+    for element in pattern.elements if paths else ():
+        within = kind
+        if isinstance(element, ast.GroupPattern):
+            within = "parenthesized" if element.quantifier is None else "quantified"
+        read = walk(element) if within else ()
+        for name in (each.name for each in read if isinstance(each, ast.Variable)):
+            if name in paths:
+                message = (
+                    f"From within a {within} path pattern, one may only reference variables, that"
+                    " are already bound in a previous `MATCH` clause. In this case,"
+                    f" `{name}` is defined in the same `MATCH` clause."
+                )
+                scope.fail(message, element.span)
+
+
+def _declare(pattern: ast.Pattern, scope: Scope, groups: dict[str, ast.Variable]) -> None:
+    singles = {}
+    for element in pattern.elements:
+        if isinstance(element, ast.GroupPattern) and element.quantifier is None:
+            _declare(element.pattern, scope, groups)
+        elif isinstance(element, ast.GroupPattern):
+            _declare_group(element, scope, groups)
+        elif element.variable is not None:
+            singles[element.variable.name] = element.variable
+            _refuse_bound_repetition(element, scope)
+            _refuse_group_variable(element.variable, scope, groups)
+            scope.bind(element.variable, _kind(element, lists=is_shortest(pattern)))
+    for name, variable in groups.items():
+        if name in singles:
+            _refuse_group_variable(variable, scope, groups)
+    if pattern.variable is not None:
+        scope.declare(pattern.variable, _PATH)
+
+
+def _refuse_type_expression(types: ast.LabelExpression, scope: Scope) -> None:
+    """Requires that the types of ``*1..2`` are names joined by ``|``."""
+    parts = types.operands if isinstance(types, ast.LabelOr) else (types,)
+    if not all(isinstance(each, ast.LabelName | ast.LabelDynamic) for each in parts):
+        message = "Variable length relationships must not use relationship type expressions."
+        scope.fail(message, types.span)
+
+
+def _kind(element: ast.NodePattern | ast.RelationshipPattern, *, lists: bool = False) -> TypeSet:
+    """The kind of an element's variable; ``lists``: True if each relationship is a list of one."""
+    if isinstance(element, ast.NodePattern):
+        return _NODE
+    many = lists or element.length is not None or element.quantifier is not None
+    return list_of(_RELATIONSHIP) if many else _RELATIONSHIP
+
+
+def _declare_group(group: ast.GroupPattern, scope: Scope, groups: dict[str, ast.Variable]) -> None:
+    own = scope.with_locals({})
+    for element in group.pattern.elements:
+        if isinstance(element, ast.GroupPattern) or element.variable is None:
+            continue
+        variable = element.variable
+        if variable.name in groups or variable.name in scope.variables:
+            _refuse_group_variable(variable, scope, {variable.name: variable})
+        own.bind(variable, _kind(element))
+    for variable in named_variables(group.pattern):
+        groups[variable.name] = variable
+    for variable in named_variables(group.pattern):
+        scope.variables[variable.name] = list_of(own.variables[variable.name])
+
+
+def _refuse_group_variable(
+    variable: ast.Variable, scope: Scope, groups: dict[str, ast.Variable]
+) -> None:
+    if variable.name in groups:
+        message = (
+            f"The variable `{variable.name}` occurs both inside and outside a quantified path"
+            " pattern, or in two of them, and needs to be renamed."
+        )
+        scope.fail(message, variable.span)
+
+
+def _refuse_bound_repetition(
+    element: ast.NodePattern | ast.RelationshipPattern, scope: Scope
+) -> None:
+    """Rejects ``-[r]->+`` where r is bound; ``-[r*]->`` may repeat a bound list."""
+    if isinstance(element, ast.NodePattern) or element.quantifier is None:
+        return
+    if element.variable is not None and element.variable.name in scope.variables:
+        message = (
+            f"The variable `{element.variable.name}` is already defined in a previous clause, it"
+            " cannot be referenced as a node or as a relationship variable inside of a quantified"
+            " path pattern."
+        )
+        scope.fail(message, element.variable.span)
+
+
+# ------------------------------------------------------------------ bracket contents
+def _check_inside(
+    elements: tuple[ast.PatternElement, ...], scope: Scope, inner: InnerChecks
+) -> None:
+    for element in elements:
+        if isinstance(element, ast.GroupPattern):
+            _check_group(element, scope, inner)
+            continue
+        if element.properties is not None:
+            check_expression(element.properties, scope, inner)
+        labels = element.labels if isinstance(element, ast.NodePattern) else element.types
+        if labels is not None:
+            _check_labels(labels, scope, inner)
+            if isinstance(element, ast.RelationshipPattern) and element.length is not None:
+                _refuse_type_expression(labels, scope)
+        if element.where is not None:
+            check_condition(element.where, _singular(element, scope), inner)
+
+
+def _singular(element: ast.NodePattern | ast.RelationshipPattern, scope: Scope) -> Scope:
+    """The scope inside a quantified relationship, where its variable is one relationship."""
+    quantified = isinstance(element, ast.RelationshipPattern) and element.quantifier is not None
+    if quantified and element.variable is not None:
+        return scope.with_locals({element.variable.name: _RELATIONSHIP})
+    return scope
+
+
+def _check_labels(labels: ast.LabelExpression, scope: Scope, inner: InnerChecks) -> None:
+    if isinstance(labels, ast.LabelName):
+        return
+    for part in walk(labels):
+        if isinstance(part, ast.LabelDynamic):
+            found = check_expression(part.expression, scope, inner)
+            wanted = _NAMES if not found.is_certainly("List") else list_of(STRING)
+            scope.expect(found, wanted, part.expression.span)
+            for name in _literals(part.expression):
+                if not name or "\0" in name:
+                    said = "a label or type must have a name, without null characters"
+                    scope.fail(said, labels.span)
+
+
+def _literals(expression: ast.Expression) -> Iterator[str]:
+    items = expression.items if isinstance(expression, ast.ListLiteral) else (expression,)
+    for each in items:
+        if isinstance(each, ast.Literal) and isinstance(each.value, str):
+            yield each.value
+
+
+def _check_group(group: ast.GroupPattern, scope: Scope, inner: InnerChecks) -> None:
+    within = scope
+    if group.quantifier is not None:
+        within = scope.with_locals(
+            {
+                v.name: scope.variables[v.name].element or _NODE
+                for v in named_variables(group.pattern)
+            }
+        )
+    _check_inside(group.pattern.elements, within, inner)
+    if group.where is not None:
+        check_condition(group.where, within, inner)
