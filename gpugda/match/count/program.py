@@ -1,7 +1,4 @@
-"""Vector plans as programs of the kernel ``vector_steps.cl``, with bounds of their numbers.
-
-More than 300 lines: one encoder, whose parts share bounds.
-"""
+"""Vector plans as programs of the kernel ``vector_steps.cl``, with bounds of their numbers."""
 
 from __future__ import annotations
 

@@ -5,8 +5,6 @@ embeddings, whose relationships are distinct, is a sum over the partitions of th
 of a block are the same relationship, and a block of size k has the coefficient (-1)^(k-1) (k-1)!.
 (R. Curticapean, H. Dell, D. Marx, Homomorphisms are a good basis for counting small subgraphs,
 2017.) Patterns that are the same but for their nodes' numbers are counted once.
-
-More than 300 lines: one method, from relationships to patterns with coefficients.
 """
 
 from __future__ import annotations

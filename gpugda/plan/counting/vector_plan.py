@@ -9,8 +9,6 @@ Trees that hang at the pattern's cycles are weights of data nodes, the same for 
 Of several query nodes (`_pinned_sets`) the one whose data node has the highest rank is pinned, in
 all ways in which one or several of them have it. The others are below it, so that only lists of
 lower neighbours are read: these are short where nodes are many.
-
-More than 300 lines: the plan of one pattern, from pins to vectors and their costs.
 """
 
 from __future__ import annotations
