@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
+from gpugda_strategies.device_windows import DeviceWindows, Source
 
 from gpugda.device.launch.join import Combination, Product, Table, step_words
-from gpugda.match.launch_size import LaunchSize, first_window
 from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gpugda_strategies.gpsm.relationships import RelationshipTables
     from gpugda_strategies.gpsm.steps import JoinStep
@@ -24,36 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["JoinWindows"]
 
-_FIRST_WINDOW = 1 << 18
-"""Rows of the first window: a caller that needs few rows must not wait for many."""
-_FIRST_COUNT_WINDOW = 1 << 15
-_LARGEST_WINDOW = 1 << 26
-_LONGEST_SECONDS = 0.2
-"""Seconds per window above which windows shrink: deadlines and others wait for its end."""
-_LARGEST_LAST_WINDOW = 1 << 22
-_BYTES_TO_EXTEND = 4 + 8
-"""Per row of a table to be extended: its count and its prefix sum."""
 _MODULUS = 1 << 64
 
 
-_Words: TypeAlias = "tuple[DeviceArray, int]"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Extension:
-    """The extension of a table by one step: the number of rows, and a function that writes some."""
-
-    total: int
-    sums: DeviceArray | None
-    write: Callable[[tuple[int, int], Table], None]
-
-
-def _sizes(steps: int, first: int) -> list[LaunchSize]:
-    largest = [_LARGEST_WINDOW] * (steps - 1) + [_LARGEST_LAST_WINDOW]
-    return [LaunchSize(first, most, _LONGEST_SECONDS) for most in largest]
-
-
-class JoinWindows:
+class JoinWindows(DeviceWindows):
     """Extends windows of partial embeddings step by step.
 
     Args:
@@ -63,11 +37,9 @@ class JoinWindows:
         tables: Tables of the query relationships.
         is_sorted: Per query relationship, True if the rows of its table are sorted by the other
             end.
-
-    Attributes:
-        rows: Number of rows that each step has made.
-        windows: Number of windows that each step has made.
     """
+
+    bytes_to_extend = 4 + 8  # its count and its prefix sum
 
     def __init__(
         self,
@@ -77,100 +49,40 @@ class JoinWindows:
         tables: RelationshipTables,
         is_sorted: Sequence[bool],
     ) -> None:
-        self._run = run
+        super().__init__(run, steps, [step_words(step.kept, step.tests) for step in steps])
         self._steps = steps
         self._candidates = candidates
         self._tables = tables
         self._is_sorted = is_sorted
-        self._words, self._places = self._upload_words()
-        self._sizes = _sizes(len(steps), _FIRST_WINDOW)
-        self.rows = [0] * len(steps)
-        self.windows = [0] * len(steps)
 
-    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
-        """Yields tables of full embeddings. Each is valid until the next one is requested.
+    def share(self, number: int) -> int:
+        """See `DeviceWindows.share`: a step finds nothing but its rows."""
+        return self._run.workspace.available // (len(self._steps) - number)
 
-        Yields None between tables when others may launch. If about ``enough`` rows suffice, the
-        first tables are small.
-        """
-        if enough is not None:
-            self._sizes = _sizes(len(self._steps), first_window(enough, _FIRST_WINDOW))
-        yield from self._extend(0, Table(None, 1, 0))
-
-    def counts(self) -> Iterator[int]:
-        """Yields partial counts of full embeddings, to be summed; the last step makes no rows."""
-        self._sizes = _sizes(len(self._steps), _FIRST_COUNT_WINDOW)
-        yield from self._count(0, Table(None, 1, 0))
-
-    def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
-        if number == len(self._steps):
-            yield table
-            return
-        for extended in self._windows(number, table):
-            if number + 1 < len(self._steps):
-                yield None
-            yield from self._extend(number + 1, extended)
-
-    def _count(self, number: int, table: Table) -> Iterator[int]:
-        if number < len(self._steps) - 1:
-            for each in self._windows(number, table):
-                yield from self._count(number + 1, each)
-            return
-        extension = self._extension(number, table)
-        self._run.workspace.release(extension.sums)
-        self.rows[number] += extension.total
-        yield extension.total
-
-    def _windows(self, number: int, table: Table) -> Iterator[Table]:
-        """Yields the rows that a step makes, one table at a time."""
-        workspace = self._run.workspace
-        extension = self._extension(number, table)
-        width = len(self._steps[number].variables)
-        low = 0
-        while low < extension.total:
-            self._run.check_deadline()
-            high = min(low + self._window(number), extension.total)
-            values = None
-            if width:
-                values = workspace.allocate((high - low) * width, np.uint32, "partial embeddings")
-                extension.write((low, high), Table(values, high - low, width))
-            self.rows[number] += high - low
-            self.windows[number] += 1
-            yield Table(values, high - low, width)
-            workspace.release(values)
-            low = high
-        workspace.release(extension.sums)
-
-    def _window(self, number: int) -> int:
-        """Maximum rows of a step's window: its share of the memory, at most the grown size."""
-        is_last = number == len(self._steps) - 1
-        width = len(self._steps[number].variables)
-        share = self._run.workspace.available // (len(self._steps) - number)
-        row_bytes = 4 * width + (0 if is_last else _BYTES_TO_EXTEND)
-        longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
-        grown = self._sizes[number].size
-        if is_last:
-            self._sizes[number].record(grown, 0.0)  # no later step has to wait for its rows
-        return max(1, min(grown, longest, share // max(row_bytes, 1)))
+    def record(self, number: int, size: int, seconds: float) -> None:
+        """See `DeviceWindows.record`: `sources` records the others, by the next step alone."""
+        if number == len(self._steps) - 1:
+            super().record(number, size, seconds)
 
     # ------------------------------------------------------------------ kinds of steps
-    def _extension(self, number: int, table: Table) -> _Extension:
+    def sources(self, number: int, table: Table) -> Iterator[Source]:
+        """See `DeviceWindows.sources`."""
         self._run.check_deadline()
         started = time.perf_counter()
-        extension = self._make_extension(number, table)
+        source = self._source(number, table)
         if number:
             self._sizes[number - 1].record(table.row_count, time.perf_counter() - started)
-        return extension
+        yield source
 
-    def _make_extension(self, number: int, table: Table) -> _Extension:
-        step, words = self._steps[number], (self._words, self._places[number])
+    def _source(self, number: int, table: Table) -> Source:
+        step, words = self._steps[number], self.step_words(number)
         if step.kind in (StepKind.NODES, StepKind.RELATIONSHIPS):
             return self._product(step, words, table)
         if step.kind is None:
             return self._pruning(words, table)
         return self._combination(step, words, table)
 
-    def _product(self, step: JoinStep, words: _Words, table: Table) -> _Extension:
+    def _product(self, step: JoinStep, words: tuple[DeviceArray, int], table: Table) -> Source:
         product = self._factor(step)
         # Kernels know three columns: the node looked up by, the other end, the relationship.
         columns = (*step.added, None, None)[:3]
@@ -185,24 +97,24 @@ class JoinWindows:
                 (columns[0], columns[1], columns[2]),
             )
 
-        return _Extension(table.row_count * product.size, None, write)
+        return Source(table.row_count * product.size, write)
 
-    def _pruning(self, words: _Words, table: Table) -> _Extension:
+    def _pruning(self, words: tuple[DeviceArray, int], table: Table) -> Source:
         join = self._run.kernels.join
-        counts = self._counts(table)
+        counts = self._allocated(table)
         join.count_valid(table, words, counts)
         sums, total = self._sums(counts)
 
         def write(window: tuple[int, int], extended: Table) -> None:
             join.write_valid(table, words, sums, window, extended)
 
-        return _Extension(total, sums, write)
+        return Source(total, write, partial(self._run.workspace.release, sums))
 
-    def _combination(self, step: JoinStep, words: _Words, table: Table) -> _Extension:
+    def _combination(self, step: JoinStep, words: tuple[DeviceArray, int], table: Table) -> Source:
         join = self._run.kernels.join
         combination = self._section(step.position)
         ends = (step.bound_column, step.other_column)
-        counts = self._counts(table)
+        counts = self._allocated(table)
         join.count_combinations(table, *ends, combination, words, counts)
         sums, total = self._sums(counts)
         node, relationship = (None, *step.added)[-2:]
@@ -212,10 +124,10 @@ class JoinWindows:
                 table, *ends, combination, words, sums, window, extended, (node, relationship)
             )
 
-        return _Extension(total, sums, write)
+        return Source(total, write, partial(self._run.workspace.release, sums))
 
     # ------------------------------------------------------------------ arrays of the steps
-    def _counts(self, table: Table) -> DeviceArray:
+    def _allocated(self, table: Table) -> DeviceArray:
         return self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
 
     def _sums(self, counts: DeviceArray) -> tuple[DeviceArray, int]:
@@ -248,12 +160,3 @@ class JoinWindows:
             tables.relationships,
             self._is_sorted[position],
         )
-
-    def _upload_words(self) -> tuple[DeviceArray, list[int]]:
-        words: list[int] = []
-        places: list[int] = []
-        for step in self._steps:
-            places.append(len(words))
-            words.extend(step_words(step.kept, step.tests))
-        array = np.array(words, dtype=np.uint32)
-        return self._run.workspace.upload(array, "steps of the join"), places

@@ -12,9 +12,9 @@ from gpugda_strategies.pbe.device_lists import release_lists
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from gpugda_strategies.device_windows import Source
     from gpugda_strategies.gsi.options import GsiOptions
     from gpugda_strategies.gsi.steps import Link, NodeStep
-    from gpugda_strategies.gsi.windows import Source
     from gpugda_strategies.launch.gsi_join import GsiJoin, ListArrays, Places, Rows
     from gpugda_strategies.launch.pbe_search import PbeSearch
     from gpugda_strategies.pbe.device_lists import ListLoader, Loaded
@@ -97,31 +97,32 @@ class SeededWindows(NodeWindows):
         self._lists.update(lists)
         self._resident = frozenset(lists)
 
-    def counts(self) -> Iterator[int]:
-        """See `NodeWindows.counts`; large windows load each list less often."""
-        self._sizes = self._launch_sizes(_FIRST_COUNT_WINDOW)
-        for number, table in self._starts():
-            yield from self._count(number, table)
+    def counts(self, first: int | None = None) -> Iterator[int]:
+        """See `DeviceWindows.counts`; large windows load each list less often."""
+        yield from super().counts(first or _FIRST_COUNT_WINDOW)
 
-    def _starts(self) -> Iterator[tuple[int, Table]]:
+    def starts(self) -> Iterator[tuple[int, Table]]:
+        """See `DeviceWindows.starts`: the seeds."""
         for table in self._seeds:
             self.rows[0] += table.row_count
             self.windows[0] += 1
             yield 1, table
 
-    def _share(self, number: int) -> int:
+    def share(self, number: int) -> int:
+        """See `DeviceWindows.share`: the same for each level."""
         return self._level_bytes // _PARTS
 
-    def _sources(self, number: int, table: Table) -> Iterator[tuple[int, Source]]:
+    def sources(self, number: int, table: Table) -> Iterator[Source]:
+        """See `DeviceWindows.sources`: with the lists that a part of the table needs."""
         step = self.steps[number]
         is_join = step.kind in (JoinKind.JOIN, JoinKind.CLOSE)
         if not is_join or step.links[0] in self._resident:
-            yield from super()._sources(number, table)
+            yield from super().sources(number, table)
             return
         first = 0
         while first < table.row_count:
             rows, lists, arrays = self._loader.load(step, table, first, self._loaded)
             self._lists.update(lists)
-            yield from self._found(number, rows)
+            yield from self._joined(number, rows)
             release_lists(self._run.workspace, arrays)
             first += rows.count

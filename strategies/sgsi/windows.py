@@ -10,6 +10,7 @@ from gpugda_strategies.sgsi.column_tests import passing
 
 from gpugda.match.host_table import HostTable, joined_tables
 from gpugda.match.launch_size import first_window
+from gpugda.match.windowed_join import WindowedJoin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ _FIRST_ROWS = 1 << 18
 _GROWTH = 8
 
 
-class HostWindows:
+class HostWindows(WindowedJoin[HostTable]):
     """Extends tables step by step.
 
     Args:
@@ -41,10 +42,6 @@ class HostWindows:
         candidates: Candidates of the query nodes.
         join: Finds what extends rows.
         generator: Makes rows from that.
-
-    Attributes:
-        rows: Number of rows that each step has made.
-        windows: Number of tables that each step has made.
     """
 
     def __init__(
@@ -55,6 +52,7 @@ class HostWindows:
         join: SegmentJoin,
         generator: Generator,
     ) -> None:
+        super().__init__(len(steps))
         self._run = run
         self._steps = steps
         self._candidates = candidates
@@ -62,40 +60,20 @@ class HostWindows:
         self._generator = generator
         self._size = 0
         self._listed: dict[int, NDArray[np.uint32]] = {}
-        self.rows = [0] * len(steps)
-        self.windows = [0] * len(steps)
 
     def tables(self, enough: int | None = None) -> Iterator[HostTable | None]:
         """Yields tables of full embeddings, and None when others may launch."""
         self._size = _MAX_BYTES if enough is None else first_window(enough, _FIRST_ROWS)
-        yield from self._extend(0, HostTable((), 1))
+        yield from self.rows_from(0, HostTable((), 1))
 
     def counts(self) -> Iterator[int]:
         """Yields partial counts of full embeddings, to be summed; the last step makes no rows."""
         self._size = _MAX_BYTES
-        yield from self._count(0, HostTable((), 1))
+        yield from self.counts_from(0, HostTable((), 1))
 
-    def _extend(self, number: int, table: HostTable) -> Iterator[HostTable | None]:
-        if number == len(self._steps):
-            yield table
-            return
-        for extended in self._made(number, table):
-            if number + 1 < len(self._steps):
-                yield None
-            yield from self._extend(number + 1, extended)
-            self._size = min(_GROWTH * self._size, _MAX_BYTES)
-
-    def _count(self, number: int, table: HostTable) -> Iterator[int]:
-        if number < len(self._steps) - 1:
-            for each in self._made(number, table):
-                yield 0
-                yield from self._count(number + 1, each)
-            return
-        for total in self._totals(self._steps[number], table):
-            self.rows[number] += total
-            yield total
-
-    def _totals(self, step: NodeStep, table: HostTable) -> Iterator[int]:
+    def totals(self, number: int, table: HostTable) -> Iterator[int]:
+        """See `WindowedJoin.totals`."""
+        step = self._steps[number]
         self._run.check_deadline()
         if step.kind is JoinKind.NODES:
             yield table.row_count * self._candidates.count(step.position)
@@ -105,8 +83,13 @@ class HostWindows:
         else:
             yield from self._join.counted(step, table)
 
-    def _made(self, number: int, table: HostTable) -> Iterator[HostTable]:
-        """Yields the rows that a step makes, in tables as long as there is room."""
+    def made(self, number: int, table: HostTable) -> Iterator[HostTable]:
+        """See `WindowedJoin.made`: in tables as long as there is room."""
+        for made in self._joined(number, table):
+            yield made
+            self._size = min(_GROWTH * self._size, _MAX_BYTES)
+
+    def _joined(self, number: int, table: HostTable) -> Iterator[HostTable]:
         step = self._steps[number]
         is_last = number == len(self._steps) - 1
         held: list[HostTable] = []
@@ -114,14 +97,11 @@ class HostWindows:
             self._run.check_deadline()
             if not part.row_count:
                 continue
-            self.rows[number] += part.row_count
             held.append(part)
             if is_last or sum(each.row_count for each in held) >= self._rows(step):
-                self.windows[number] += 1
                 yield joined_tables(held)
                 held = []
         if held:
-            self.windows[number] += 1
             yield joined_tables(held)
 
     def _parts(self, step: NodeStep, table: HostTable) -> Iterator[HostTable]:

@@ -10,6 +10,7 @@ from gpugda.device.launch.join import Table
 from gpugda.match.extend.fused import join_at_once, last_table
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.extend.window_sizes import WindowSizes
+from gpugda.match.windowed_join import WindowedJoin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,15 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["ExtendWindows"]
 
 
-class ExtendWindows:
+class ExtendWindows(WindowedJoin[Table]):
     """Runs the steps of a join.
 
     Args:
         setup: The join.
 
     Attributes:
-        rows: Number of rows that each step has made.
-        windows: Number of tables that each step has made.
         counted_without_rows: True if everything was counted without making rows.
         is_complete: True if all rows were made or counted; set by the owner.
         counted: The count, if it was computed before it was requested.
@@ -39,13 +38,12 @@ class ExtendWindows:
     """
 
     def __init__(self, setup: JoinSetup) -> None:
+        super().__init__(len(setup.steps))
         self._setup = setup
         self._run = setup.run
         self._limits = setup.limits
         self._steps = setup.steps
         self._sizes = WindowSizes(setup)
-        self.rows = [0] * len(setup.steps)
-        self.windows = [0] * len(setup.steps)
         self.counted_without_rows = False
         self.is_complete = False
         self.counted: int | None = None
@@ -113,7 +111,7 @@ class ExtendWindows:
         self._sizes.expect_all()
         joined = self._join_at_once(only_counts=True)
         if joined is None:
-            yield from self._count(0, Table(None, 1, 0))
+            yield from self.counts_from(0, Table(None, 1, 0))
         else:
             yield from self._count_rest(joined)
 
@@ -131,7 +129,7 @@ class ExtendWindows:
             self.rows[-1] = joined.total
             yield joined.total
         else:
-            yield from self._count(len(joined.rows), last_table(self._steps, joined))
+            yield from self.counts_from(len(joined.rows), last_table(self._steps, joined))
         self._run.workspace.release(joined.values)
 
     def cores(self) -> Iterator[Table | None]:
@@ -142,11 +140,11 @@ class ExtendWindows:
     def _extend_all(self) -> Iterator[Table | None]:
         joined = self._join_at_once(only_counts=False)
         if joined is None:
-            yield from self._extend(0, Table(None, 1, 0))
+            yield from self.rows_from(0, Table(None, 1, 0))
             return
         table = last_table(self._steps, joined)
         if table.row_count:
-            yield from self._extend(len(joined.rows), table)
+            yield from self.rows_from(len(joined.rows), table)
         self._run.workspace.release(joined.values)
 
     def _join_at_once(self, *, only_counts: bool) -> SmallJoined | None:
@@ -160,31 +158,21 @@ class ExtendWindows:
                 self._sizes.enter(number, 0, 1, 1)
         return joined
 
-    def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
-        if number == len(self._steps):
-            started = time.perf_counter()
-            yield table
-            self._sizes.pace(number, started)
-            return
-        for extended in self._windows(number, table):
-            if number + 1 < len(self._steps):
-                yield None
-            yield from self._extend(number + 1, extended)
+    def made(self, number: int, table: Table) -> Iterator[Table]:
+        """See `WindowedJoin.made`."""
+        for extended in self._tables.tables(number, table):
+            yield extended
+            self._sizes.leave(number)
 
-    def _count(self, number: int, table: Table) -> Iterator[int]:
-        if number < len(self._steps) - 1:
-            for each in self._windows(number, table):
-                yield from self._count(number + 1, each)
-            return
+    def totals(self, number: int, table: Table) -> Iterator[int]:
+        """See `WindowedJoin.totals`."""
         started = time.perf_counter()
         total = self._tables.count(number, table)
-        self.rows[number] += total
         self._sizes.pace(number, started)
         yield total
 
-    def _windows(self, number: int, table: Table) -> Iterator[Table]:
-        for extended in self._tables.tables(number, table):
-            self.rows[number] += extended.row_count
-            self.windows[number] += 1
-            yield extended
-            self._sizes.leave(number)
+    def complete(self, table: Table) -> Iterator[Table]:
+        """See `WindowedJoin.complete`: windows shrink if the caller takes long for one."""
+        started = time.perf_counter()
+        yield table
+        self._sizes.pace(len(self._steps), started)

@@ -49,7 +49,7 @@ SmallWindows = variant(join={"first_window": 20, "largest_last_window": 40})
 @pytest.fixture
 def fetched(monkeypatch):
     """The names of the fetching threads."""
-    monkeypatch.setattr("gpugda_strategies.gpsm.join._FIRST_WINDOW", 20)
+    monkeypatch.setattr("gpugda_strategies.device_windows._FIRST_WINDOW", 20)
     threads = []
     download = Staging.download
 

@@ -166,11 +166,8 @@ class SegmentedWindows(ExtendWindows):
     def _extended(self, number: int, loaded: Iterator[_Loaded]) -> Iterator[tuple[int, Table]]:
         """Yields a step's rows, and the segment of its first link that they come from."""
         for first, wanted, table in loaded:
-            for extended in self._tables.tables(number, table):
-                self.rows[number] += extended.row_count
-                self.windows[number] += 1
+            for extended in self.noted(number, table):
                 yield first, extended
-                self._sizes.leave(number)
                 # Other steps may have replaced the segments meanwhile.
                 self._seen.acquire(wanted, alone=True)
 

@@ -67,9 +67,9 @@ def tight_strategy(device_graph, plan, masks):
 # ------------------------------------------------------------------ windows, memory, time
 @pytest.mark.parametrize("window", [1, 2, 3, 7, 100])
 def test_small_windows_give_all_rows(context, monkeypatch, window):
-    monkeypatch.setattr("gpugda_strategies.gpsm.join._FIRST_WINDOW", window)
-    monkeypatch.setattr("gpugda_strategies.gpsm.join._LARGEST_WINDOW", window)
-    monkeypatch.setattr("gpugda_strategies.gpsm.join._LARGEST_LAST_WINDOW", window)
+    monkeypatch.setattr("gpugda_strategies.device_windows._FIRST_WINDOW", window)
+    monkeypatch.setattr("gpugda_strategies.device_windows._LARGEST_WINDOW", window)
+    monkeypatch.setattr("gpugda_strategies.device_windows._LARGEST_LAST_WINDOW", window)
     graph = dense_graph(5)
     plan = make_plan(
         [Node()] * 4,
@@ -102,8 +102,8 @@ def test_a_memory_limit_is_respected_and_changes_no_rows(context):
 
 
 def test_chunks_are_made_on_demand(context, monkeypatch):
-    monkeypatch.setattr("gpugda_strategies.gpsm.join._FIRST_WINDOW", 4)
-    monkeypatch.setattr("gpugda_strategies.gpsm.join._LARGEST_LAST_WINDOW", 4)
+    monkeypatch.setattr("gpugda_strategies.device_windows._FIRST_WINDOW", 4)
+    monkeypatch.setattr("gpugda_strategies.device_windows._LARGEST_LAST_WINDOW", 4)
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     report = StrategyReport()
@@ -142,8 +142,8 @@ def test_the_report_lists_the_steps(context):
 
 # ------------------------------------------------------------------ threads, interruptions, freeing
 def test_threads_share_a_strategy(context, monkeypatch):
-    monkeypatch.setattr("gpugda_strategies.gpsm.join._FIRST_WINDOW", 20)
-    monkeypatch.setattr("gpugda_strategies.gpsm.join._LARGEST_LAST_WINDOW", 20)
+    monkeypatch.setattr("gpugda_strategies.device_windows._FIRST_WINDOW", 20)
+    monkeypatch.setattr("gpugda_strategies.device_windows._LARGEST_LAST_WINDOW", 20)
     strategy = strategy_for(context, dense_graph(6))
     plans_by_rows = {
         210: make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)]),

@@ -87,7 +87,7 @@ def test_rows_of_a_hub_equal_those_counted_by_hand(context):
 
 def test_small_windows_give_all_rows(context, monkeypatch):
     for name in ("_FIRST_WINDOW", "_LARGEST_WINDOW", "_LARGEST_LAST_WINDOW"):
-        monkeypatch.setattr(f"gpugda_strategies.gsi.windows.{name}", 3)
+        monkeypatch.setattr(f"gpugda_strategies.device_windows.{name}", 3)
     monkeypatch.setattr("gpugda_strategies.gsi.combine._MAX_PLACES", 4)
     nodes = 5
     graph = make_graph(

@@ -81,9 +81,9 @@ def test_random_queries_in_small_windows_equal_the_reference(context, case, plac
     with pytest.MonkeyPatch.context() as patched:
         put_anywhere(patched, places)
         patched.setattr("gpugda_strategies.pbe.seeds._MAX_GIVEN", 2)
-        patched.setattr("gpugda_strategies.gsi.windows._FIRST_WINDOW", 2)
-        patched.setattr("gpugda_strategies.gsi.windows._FIRST_COUNT_WINDOW", 2)
-        patched.setattr("gpugda_strategies.gsi.windows._LARGEST_LAST_WINDOW", 2)
+        patched.setattr("gpugda_strategies.device_windows._FIRST_WINDOW", 2)
+        patched.setattr("gpugda_strategies.device_windows._FIRST_COUNT_WINDOW", 2)
+        patched.setattr("gpugda_strategies.device_windows._LARGEST_LAST_WINDOW", 2)
         check_case(strategy_for(context, case[0], PbeOptions(partitions=partitions)), case)
 
 

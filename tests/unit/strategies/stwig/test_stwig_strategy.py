@@ -55,8 +55,8 @@ def test_random_queries_in_many_launches_equal_the_reference(context, case):
         patched.setattr("gpugda_strategies.stwig.pipeline._LARGEST_OUTPUT", 2)
         patched.setattr("gpugda_strategies.stwig.pipeline._STEPS", {False: 3, True: 3})
         patched.setattr("gpugda_strategies.stwig.relations._SHARE_KEPT", 1 << 62)
-        patched.setattr("gpugda_strategies.gsi.windows._FIRST_WINDOW", 2)
-        patched.setattr("gpugda_strategies.gsi.windows._LARGEST_LAST_WINDOW", 2)
+        patched.setattr("gpugda_strategies.device_windows._FIRST_WINDOW", 2)
+        patched.setattr("gpugda_strategies.device_windows._LARGEST_LAST_WINDOW", 2)
         check_case(strategy_for(context, case[0]), case)
 
 
