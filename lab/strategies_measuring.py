@@ -13,6 +13,7 @@ from gpugda.errors import GpugdaError, MemoryLimitError, QueryTimeoutError
 from gpugda.execute.oriented_count import count_oriented
 from gpugda.execute.oriented_form import may_be_oriented, timing_unoriented
 from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.engine import Engine
 from gpugda.match.need import Count, Rows
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
@@ -102,7 +103,7 @@ def _question(
 def _count(matcher: Matcher, plan: Plan, report: StrategyReport, deadline: float) -> int:
     """As a query counts: `extend` has other ways than its join, which count without rows."""
     count = partial(matcher.count, plan, Masks({}, {}), report, deadline)
-    if not matcher.orients or not may_be_oriented(plan.bound):
+    if not isinstance(matcher, Engine) or not may_be_oriented(plan.bound):
         return count()
     graph = matcher.graph.graph
     found = count_oriented(plan, graph, matcher, {}, report, deadline)

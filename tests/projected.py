@@ -24,7 +24,7 @@ from gpugda.query.query_graph import Query
 class GivenEmbeddings:
     """Replaces a strategy: yields chunks of node rows, and records how many were taken."""
 
-    name, compares, orients = "extend", False, False
+    name, compares = "extend", False
 
     def __init__(self, chunks: Sequence[Sequence[tuple[int, ...]]]) -> None:
         self.chunks = chunks

@@ -23,6 +23,7 @@ from gpugda.execute.oriented_form import (
 from gpugda.execute.oriented_rows import concatenated, in_all_orders
 from gpugda.execute.ranked_times import RankedTimes
 from gpugda.match.count.limits import may_use_vectors
+from gpugda.match.engine import Engine
 from gpugda.match.need import Count, Groups
 from gpugda.match.report import oriented_text
 from gpugda.match.special.cliques import count_cliques
@@ -77,7 +78,7 @@ def count_oriented(
     Raises:
         Any error of the strategy's ``count``.
     """
-    if not strategy.orients:
+    if not isinstance(strategy, Engine):
         return None
     found = count_triangles(plan.bound, graph, strategy, report, deadline)
     if found is not None:
@@ -93,7 +94,7 @@ def count_oriented(
     if kind is None or (isinstance(kind, UpwardSquare) and not counts_upwards(strategy.graph)):
         return None
 
-    def count(upwards: DataGraph, beside: Matcher) -> int | None:
+    def count(upwards: DataGraph, beside: Engine) -> int | None:
         if isinstance(kind, UpwardSquare):
             return _square_count(kind, beside, report, deadline)
         return _query_count(kind, plan, upwards, beside, parameters, report, deadline)
@@ -104,7 +105,7 @@ def count_oriented(
 def _ranked_count(
     plan: Plan,
     graph: DataGraph,
-    strategy: Matcher,
+    strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:
@@ -149,23 +150,23 @@ def groups_oriented(
 
         need: The groups that are needed.
     """
-    if need.streamed or not strategy.orients:
+    if need.streamed or not isinstance(strategy, Engine):
         return None
     kind = oriented_query_of(plan, graph, need)
     if not isinstance(kind, OrientedQuery):
         return None
 
-    def group(upwards: DataGraph, beside: Matcher) -> Embeddings | None:
+    def group(upwards: DataGraph, beside: Engine) -> Embeddings | None:
         return _query_groups(kind, plan, upwards, beside, need, parameters, report, deadline)
 
     return _found_upwards(group, plan, graph, strategy, report, deadline)
 
 
 def _found_upwards(
-    find: Callable[[DataGraph, Matcher], T | None],
+    find: Callable[[DataGraph, Engine], T | None],
     plan: Plan,
     graph: DataGraph,
-    strategy: Matcher,
+    strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
 ) -> T | None:

@@ -22,6 +22,7 @@ from gpugda.execute.oriented_form import (
     times_of,
     upwards_graph,
 )
+from gpugda.match.engine import Engine
 from gpugda.match.report import oriented_text
 from gpugda.plan.rules.orient import OrientedQuery
 
@@ -55,7 +56,9 @@ def rows_oriented(
     Raises:
         Any error of the strategy's ``embeddings``.
     """
-    query = oriented_query_of(plan, graph, need) if strategy.orients else None
+    if not isinstance(strategy, Engine):
+        return False
+    query = oriented_query_of(plan, graph, need)
     if not isinstance(query, OrientedQuery):
         return False
     upwards = upwards_graph(plan, graph, report, deadline)

@@ -14,20 +14,13 @@ from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
 from gpugda.match.limits import naming_limit
 from gpugda.match.need import Count
-from gpugda.match.ranked_graph import RankedGraph
 from gpugda.match.run import Kernels, Run
-from gpugda.match.second_graph import SecondGraph
-from gpugda.match.upward_lists import UpwardGraph
 from gpugda.plan.matching_order import matching_order
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.graph.placement import Placement
     from gpugda.device.launch.join import Table
@@ -83,11 +76,7 @@ class Matcher(ABC):
         name: The name that users pass to select the strategy.
         method: What the strategy does, as the end of a sentence that begins with its name.
         compares: True if it tests the masks' comparisons on rows; otherwise it is given none.
-        orients: True if undirected patterns may be counted in the oriented graph instead.
         graph: The data graph on its device.
-        ranked: The graph's lists sorted by rank, as far as queries have needed them.
-        upward: The lists of higher-ranked neighbours, on the host, as far as queries have needed
-            them.
         limit: Bytes of device memory that graph and query may use.
 
     Raises:
@@ -98,7 +87,6 @@ class Matcher(ABC):
     name: ClassVar[str]
     method: ClassVar[str]
     compares: ClassVar[bool] = False
-    orients: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -112,43 +100,19 @@ class Matcher(ABC):
         if memory_limit is not None and memory_limit <= 0:
             raise ConfigurationError(f"memory_limit is a number of bytes, not {memory_limit}")
         self.graph = self._graph = device_graph
-        self.ranked, self.upward = RankedGraph(), UpwardGraph()
         self._context = device_graph.context
         self._rounds = _ROUNDS[refinement]
         whole = self._context.info.global_memory_bytes
         self.limit = int(whole * SHARE_OF_DEVICE) if memory_limit is None else memory_limit
         self._kernels = self._context.launcher(Kernels.of)
-        self._beside: SecondGraph[Matcher] = SecondGraph(
-            self, partial(type(self), refinement=refinement)
-        )
-
-    def on(self, graph: DataGraph) -> AbstractContextManager[Matcher | None]:
-        """Yields the same strategy on a derived graph, which stays on the device beside this one.
-
-        Yields None if the device has no room for both graphs.
-        """
-        return self._beside.used(graph)
-
-    def decisions_for(self, graph: DataGraph) -> object:
-        """What the strategy for the graph's next state may reuse; by default nothing."""
-        del graph
-        return None
-
-    def reuse_decisions(self, decided: object) -> None:
-        """Takes over what `decisions_for` of an earlier state's strategy returned."""
-        del decided
-
-    def drop_second_graph(self) -> None:
-        """Frees the derived graph on the device as soon as it is unused."""
-        self._beside.leave()
 
     def cached_bytes(self) -> int:
         """Bytes on the device, apart from the graph, that can be freed when memory is short."""
-        return self._beside.nbytes + self.ranked.nbytes
+        return 0
 
     def drop_cached(self) -> int:
         """Frees these arrays. Returns the number of bytes freed."""
-        return self.ranked.drop() + self._beside.give_up()
+        return 0
 
     def placement(self) -> Placement:
         """Where the relationships are while a query runs; by default all are on the device."""
@@ -165,7 +129,7 @@ class Matcher(ABC):
         return None
 
     @classmethod
-    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+    def plan(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
         """The steps of its join with estimated rows for each, before candidates are counted.
 
         The router decides by these estimates, and `explain` prints them. By default, the join adds
@@ -256,24 +220,6 @@ class Matcher(ABC):
         If the need is not ``counted``, there is at least one row for each tuple of nodes.
         """
         return self.embeddings(plan, masks, need.rows, report, deadline)
-
-    def weighted_count(
-        self,
-        plan: Plan,
-        masks: Masks,
-        need: Groups,
-        factors: Sequence[NDArray[np.uint32]],
-        report: StrategyReport,
-        deadline: float | None = None,
-    ) -> int | None:
-        """The sum over `groups` of one node: multiplicity times the product of the node's factors.
-
-        Returns None, without having done anything, if that is no faster than the groups. Takes the
-        arguments of `groups`, and ``factors``: arrays of ``uint32`` with one value per node of the
-        data graph.
-        """
-        del plan, masks, need, factors, report, deadline
-        return None
 
     def count(
         self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
+from gpugda.match.engine import Engine
 from gpugda.match.need import Groups, Rows, asks_for_one_node
 from gpugda.match.report import oriented_text, witnesses_text
 from gpugda.plan.matching_order import make_plan
@@ -102,7 +103,7 @@ def plan_pattern(
         "; ".join(filter(None, [matcher.method, matcher.sizes_text(pattern)])),
         compares=matcher.compares,
         declined=matcher.can_match(pattern, need) or "",
-        find_steps=matcher.plan_steps,
+        find_steps=matcher.plan,
         describe_first=partial(_first_attempt_text, matcher, need, statistics.loop_counts),
     )
 
@@ -114,7 +115,7 @@ def _first_attempt_text(
     if matcher.compares and asks_for_one_node(need) and has_large_core(pattern):
         sets = exchangeable_sets(pattern, need.nodes)
         return "; ".join(filter(None, [*said, witnesses_text(pattern, need.nodes[0], sets)]))
-    found = oriented_query(pattern, loop_counts, need) if matcher.orients else None
+    found = oriented_query(pattern, loop_counts, need) if issubclass(matcher, Engine) else None
     if found is not None:
         what = "rows" if found.as_rows else "counts"
         said.append(

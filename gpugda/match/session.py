@@ -15,6 +15,7 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.pocl_programs import check_pocl
 from gpugda.device.program import is_everything_built
 from gpugda.errors import ConfigurationError, DeviceError
+from gpugda.match.engine import Engine
 from gpugda.match.extend.segments.spill_folder import remove_abandoned
 from gpugda.match.matcher import SHARE_OF_DEVICE
 from gpugda.match.registry import DEFAULT_STRATEGY, find_matcher
@@ -104,7 +105,7 @@ class DeviceSession:
     def has_upward_lists(self, type_id: int) -> bool:
         """True if lists of higher-ranked neighbours exist for the graph that was last requested."""
         known = self._strategies.get(DEFAULT_STRATEGY)
-        return known is not None and known.upward.has(type_id)
+        return isinstance(known, Engine) and known.upward.has(type_id)
 
     def is_ready(self, graph: DataGraph) -> bool:
         """True if the device is open and holds the graph's copy; does not contact the device."""
@@ -223,7 +224,7 @@ class DeviceSession:
         context = self._opened()
         if self._host_graph is not graph or self._graph is None:
             following = DeviceGraph(context, graph, like=self._graph)
-            decided = {key: each.decisions_for(graph) for key, each in self._strategies.items()}
+            decided = {key: each.decisions_for(graph) for key, each in self._engines().items()}
             self._release_graph()
             # Decisions of the previous state that were not reused are dropped: they are too old
             # for this one.
@@ -233,8 +234,12 @@ class DeviceSession:
             made = self._strategies[name] = find_matcher(name)(
                 self._graph, memory_limit=self._memory_limit, refinement=self._refinement
             )
-            made.reuse_decisions(self._decided.pop(name, None))
+            if isinstance(made, Engine):
+                made.reuse_decisions(self._decided.pop(name, None))
         return self._strategies[name]
+
+    def _engines(self) -> dict[str, Engine]:
+        return {key: each for key, each in self._strategies.items() if isinstance(each, Engine)}
 
     def _opened(self) -> DeviceContext:
         if self._closed:
@@ -249,7 +254,7 @@ class DeviceSession:
         return self._context
 
     def _release_graph(self) -> None:
-        for strategy in self._strategies.values():
+        for strategy in self._engines().values():
             strategy.drop_second_graph()
         self._strategies.clear()
         if self._graph is not None:

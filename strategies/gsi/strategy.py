@@ -49,8 +49,8 @@ class GsiStrategy(Matcher):
     method = "filters by node signatures, then joins node by node into places allocated before"
 
     @classmethod
-    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """See `Matcher.plan_steps`: one query node at a time, by the score from estimates."""
+    def plan(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan`: one query node at a time, by the score from estimates."""
         order = order_of_cycles(pattern, [each.cardinality for each in pattern.nodes])
         order = order or node_order(
             pattern,

@@ -106,8 +106,8 @@ class PbeStrategy(Matcher):
     )
 
     @classmethod
-    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """See `Matcher.plan_steps`: the steps of the search within a partition."""
+    def plan(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan`: the steps of the search within a partition."""
         search = OrderSearch(pattern, searches=True)
         order = [node for part in components(pattern) for node in search.best(part)]
         return node_steps(pattern, order)

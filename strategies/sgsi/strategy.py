@@ -80,9 +80,9 @@ class SgsiStrategy(Matcher):
         )
 
     @classmethod
-    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """See `Matcher.plan_steps`: the order is that of ``gsi``."""
-        return GsiStrategy.plan_steps(pattern)
+    def plan(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan`: the order is that of ``gsi``."""
+        return GsiStrategy.plan(pattern)
 
     @classmethod
     def sizes_text(cls, pattern: BoundQuery) -> str:

@@ -52,8 +52,8 @@ class StwigStrategy(Matcher):
     method = "matches trees of two levels, then joins them in one pipeline of hash tables"
 
     @classmethod
-    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """See `Matcher.plan_steps`: the nodes of one STwig after the other, by estimates."""
+    def plan(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan`: the nodes of one STwig after the other, by estimates."""
         stwigs = decompose(pattern, lambda node: pattern.nodes[node].cardinality)
         return node_steps(pattern, dict.fromkeys(node for each in stwigs for node in each.nodes))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.execute.matching import select
 from gpugda.execute.operators.match import Match
+from gpugda.match.engine import Engine
 from gpugda.match.need import Groups
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def _weighted_count(
     graph, strategy = context.graph, context.strategy
     plan = match.plan_on(graph, strategy.name)
     expected, need = match.expected_rows(), match.need(plan.bound)
+    if not isinstance(strategy, Engine):
+        return None
     if expected is None or not pays_for_all_nodes(expected, graph):
         return None
     if not isinstance(need, Groups) or not need.counted:

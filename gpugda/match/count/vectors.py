@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.matcher import Matcher
+    from gpugda.match.engine import Engine
     from gpugda.match.run import Run
     from gpugda.match.special.unrestricted import CommonLink
     from gpugda.plan.plan import BoundQuery, Plan
@@ -95,7 +95,7 @@ def chosen_vectors(plan: Plan, graph: DataGraph, intersection: str) -> VectorCou
 def count_vectors(
     plan: Plan,
     graph: DataGraph,
-    strategy: Matcher,
+    strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:
@@ -108,7 +108,7 @@ def count_vectors(
 
 
 def run_vectors(
-    found: VectorCount, strategy: Matcher, report: StrategyReport, deadline: float | None
+    found: VectorCount, strategy: Engine, report: StrategyReport, deadline: float | None
 ) -> int | None:
     """The number of embeddings; None without room."""
 

@@ -16,6 +16,7 @@ from gpugda.device.graph.segments import directory_bytes, whole_bytes
 from gpugda.device.launch.small_filter import SmallFilter
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import Embeddings, StrategyReport
+from gpugda.match.engine import Engine
 from gpugda.match.extend.attempts import Attempts, plan_key
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.candidate_ranks import CandidateRanks
@@ -41,7 +42,7 @@ from gpugda.match.extend.prepared_core import (
 )
 from gpugda.match.extend.report import describe_count_part, first_text
 from gpugda.match.extend.segments.waiting import SpillError
-from gpugda.match.matcher import Matcher, total_count
+from gpugda.match.matcher import total_count
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
 from gpugda.match.second_graph import SecondGraph
@@ -86,7 +87,7 @@ class _Request(NamedTuple):
     deadline: float | None
 
 
-class ExtendStrategy(Matcher):
+class ExtendStrategy(Engine):
     """Filters candidates, then joins node by node, intersecting the data graph's own rows.
 
     Args: as `Matcher`, and
@@ -95,11 +96,11 @@ class ExtendStrategy(Matcher):
 
     name = "extend"
     method = "filters candidates, then adds node after node by intersecting neighbours"
-    compares = orients = True
+    compares = True
 
     @classmethod
-    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """See `Matcher.plan_steps`: one query node at a time."""
+    def plan(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan`: one query node at a time."""
         return node_steps(pattern, planned_order(pattern))
 
     @classmethod
@@ -158,8 +159,8 @@ class ExtendStrategy(Matcher):
         return directory_bytes(graph) <= self.limit * share
 
     @contextmanager
-    def on(self, graph: DataGraph) -> Generator[Matcher | None]:
-        """See `Matcher.on`: a segmented graph leaves no room for a second one."""
+    def on(self, graph: DataGraph) -> Generator[Engine | None]:
+        """See `Engine.on`: a segmented graph leaves no room for a second one."""
         if not self.placement().is_whole:
             yield None
             return
@@ -190,13 +191,13 @@ class ExtendStrategy(Matcher):
             raise error
 
     def decisions_for(self, graph: DataGraph) -> object:
-        """See `Matcher.decisions_for`: count plans and compiled steps."""
+        """See `Engine.decisions_for`: count plans and compiled steps."""
         if self._is_segmented or not assumptions_hold(self._graph.graph, graph):
             return None
         return self._earlier.for_next_snapshot(self._kept.all()), self._compiled.kept_forms()
 
     def reuse_decisions(self, decided: object) -> None:
-        """See `Matcher.reuse_decisions`."""
+        """See `Engine.reuse_decisions`."""
         if not isinstance(decided, tuple):
             return
         self._earlier, shapes = decided
@@ -257,7 +258,7 @@ class ExtendStrategy(Matcher):
         report: StrategyReport,
         deadline: float | None = None,
     ) -> int | None:
-        """See `Matcher.weighted_count`: works if the groups' sums are on the device."""
+        """See `Engine.weighted_count`: works if the groups' sums are on the device."""
         if not self._may_have_rows(plan.bound) or not self.placement().is_whole:
             return None
         goal = Goal(grouped=need, in_parts=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.matcher import Matcher
+    from gpugda.match.engine import Engine
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
@@ -63,7 +63,7 @@ def _fits(run: Run, lists: RankedLists, size: int) -> bool:
 def count_cliques(
     bound: BoundQuery,
     graph: DataGraph,
-    strategy: Matcher,
+    strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:

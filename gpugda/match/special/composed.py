@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.edge_triangles import EdgeTriangles
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.matcher import Matcher
+    from gpugda.match.engine import Engine
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
@@ -50,7 +50,7 @@ _MAX_SUM = 1 << 64
 def count_composed(
     bound: BoundQuery,
     graph: DataGraph,
-    strategy: Matcher,
+    strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:

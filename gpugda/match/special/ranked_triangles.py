@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.matcher import Matcher
+    from gpugda.match.engine import Engine
     from gpugda.match.run import Run
     from gpugda.match.upward_lists import UpwardLists
     from gpugda.plan.plan import BoundQuery
@@ -103,7 +103,7 @@ def streamed_type(bound: BoundQuery, graph: DataGraph) -> int | None:
 def count_triangles(
     bound: BoundQuery,
     graph: DataGraph,
-    strategy: Matcher,
+    strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
     *,

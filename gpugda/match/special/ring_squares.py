@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.matcher import Matcher
+    from gpugda.match.engine import Engine
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
@@ -106,7 +106,7 @@ def _fits(graph: DataGraph, links: CommonLink) -> bool:
 def count_ring(
     bound: BoundQuery,
     graph: DataGraph,
-    strategy: Matcher,
+    strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:

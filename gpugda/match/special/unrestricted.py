@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.matcher import Matcher
+    from gpugda.match.engine import Engine
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
@@ -93,7 +93,7 @@ def is_large(graph: DataGraph) -> bool:
     return graph.relationship_count >= _MIN_RELATIONSHIPS
 
 
-def ranked_lists_apply(graph: DataGraph, strategy: Matcher) -> bool:
+def ranked_lists_apply(graph: DataGraph, strategy: Engine) -> bool:
     """True if the graph is large enough for ranked lists, and the device has no better way.
 
     A CPU has one: it marks the neighbours of one node at a time.
@@ -103,7 +103,7 @@ def ranked_lists_apply(graph: DataGraph, strategy: Matcher) -> bool:
 
 def counted_by_rank(
     links: CommonLink,
-    strategy: Matcher,
+    strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
     count: Callable[[Run, RankedLists], int | None],

@@ -28,7 +28,7 @@ def bound(text, graph=HUBS):
 def rows(text, graph, strategy="extend"):
     found = make_plan(bound(text, graph), graph.statistics, strategy)
     if strategy == "extend":
-        found = replace(found, find_steps=ExtendStrategy.plan_steps)
+        found = replace(found, find_steps=ExtendStrategy.plan)
     return estimate(found).rows
 
 

@@ -44,7 +44,7 @@ def plans(text):
 @pytest.mark.parametrize("text", [*TREES, "(a)-->(b)-->(c)-->(a), (c)-->(d)--(c)", "(a), (b), (c)"])
 def test_each_node_is_added_once_along_all_bound_relationships(text):
     pattern = bound(text)
-    steps = ExtendStrategy.plan_steps(pattern)
+    steps = ExtendStrategy.plan(pattern)
     assert sorted(step.position for step in steps) == list(range(len(pattern.nodes)))
     along = [each for step in steps for each in step.along]
     assert sorted(along) == list(range(len(pattern.relationships)))
@@ -77,7 +77,7 @@ def test_a_cyclic_pattern_uses_closing_rates():
 
 def test_steps_equal_those_that_explain_prints():
     text = "(a:B {x: 1})-[:R]->(b)<-[:S]-(c)"
-    steps = ExtendStrategy.plan_steps(bound(text))
+    steps = ExtendStrategy.plan(bound(text))
     assert [(step.kind, step.position) for step in steps] == [
         (StepKind.NODES, 0),
         (StepKind.EXTEND, 1),

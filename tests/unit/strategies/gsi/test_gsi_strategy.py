@@ -140,7 +140,7 @@ def test_planned_steps_are_those_that_run(context):
     plan = make_plan(nodes, [Relationship(0, 1, (0,))])
     report = StrategyReport()
     assert strategy_for(context, graph).count(plan, NO_MASKS, report) == 30
-    planned = GsiStrategy.plan_steps(plan.bound)
+    planned = GsiStrategy.plan(plan.bound)
     assert [step.position for step in planned] == [1, 0]
     assert [step.split()[1] for step in report.steps] == ["(n1):", "(n0)-[r0:R]->(n1):"]
 

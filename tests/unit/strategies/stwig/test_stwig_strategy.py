@@ -120,7 +120,7 @@ def test_more_matches_than_a_table_can_address_are_refused(context, monkeypatch)
 def test_planned_steps_follow_the_stwigs():
     nodes = [Node(cardinality=each) for each in (9.0, 1.0, 5.0, 7.0, 3.0)]
     bound = make_plan(nodes, RING).bound
-    planned = [step.position for step in StwigStrategy.plan_steps(bound)]
+    planned = [step.position for step in StwigStrategy.plan(bound)]
     assert planned[0] == 1
     assert set(planned[1:3]) == {0, 2}
     assert planned[-1] == 4  # it has no relationship
