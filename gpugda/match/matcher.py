@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from gpugda.device.graph.placement import WholePlacement
@@ -12,14 +11,12 @@ from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
-from gpugda.match.limits import naming_limit
 from gpugda.match.need import Count
 from gpugda.match.run import Kernels, Run
 from gpugda.plan.matching_order import matching_order
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.graph.placement import Placement
@@ -169,10 +166,6 @@ class Matcher(ABC):
             need: Columns to fetch. If it is `Count`, the cursor is not asked for tables.
         """
 
-    @abstractmethod
-    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
-        """A memory limit with which `start` and its cursor find all embeddings, for errors."""
-
     # ------------------------------------------------------------------ what callers use
     def embeddings(
         self,
@@ -201,7 +194,7 @@ class Matcher(ABC):
             yield Embeddings(1, {}, {})
         if not self._may_have_rows(plan.bound):
             return
-        with self.naming(plan.bound, masks), self.running(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 cursor = self.start(run, plan.bound, masks, need)
             if cursor is not None:
@@ -234,7 +227,7 @@ class Matcher(ABC):
     def _count(
         self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        with self.naming(pattern, masks), self.running(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 cursor = self.start(run, pattern, masks, Count())
             return 0 if cursor is None else total_count(run, cursor)
@@ -246,13 +239,6 @@ class Matcher(ABC):
             and bool(pattern.nodes)
             and graph.node_count > 0
             and (not pattern.relationships or graph.relationship_count > 0)
-        )
-
-    def naming(self, pattern: BoundQuery, masks: Masks) -> AbstractContextManager[None]:
-        """Makes memory errors of a block name a limit that is enough for a pattern."""
-        device_bytes = self._context.info.global_memory_bytes
-        return naming_limit(
-            self.limit, device_bytes, partial(self.sufficient_limit, pattern, masks)
         )
 
     @contextmanager

@@ -11,7 +11,6 @@ from gpugda_strategies.gpsm.report import describe_steps
 from gpugda_strategies.gpsm.steps import JoinStep, compile_steps
 
 from gpugda.match.candidates.filter import filter_candidates
-from gpugda.match.limits import bytes_of_candidates, entries_of, rows_of_whole_graph
 from gpugda.match.matcher import Cursor, Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -55,15 +54,6 @@ class GpsmStrategy(Matcher):
         steps = compile_steps(pattern, tables.steps, tables.ends, rows)
         windows = JoinWindows(run, steps, candidates, tables, self._sorted(pattern))
         return _JoinCursor(pattern, steps, windows)
-
-    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
-        """See `Matcher.sufficient_limit`: everything may be a candidate."""
-        graph = self._graph.graph
-        entries = sum(entries_of(graph, each) for each in pattern.relationships)
-        rows = len(pattern.relationships) * graph.node_count
-        tables = 2 * (_ENTRY_BYTES * entries + _ROW_BYTES * rows)
-        whole = rows_of_whole_graph(graph, pattern)
-        return whole + bytes_of_candidates(graph, pattern, masks) + tables
 
     def _sorted(self, bound: BoundQuery) -> list[bool]:
         """True per query relationship with sorted rows: one type and one direction."""

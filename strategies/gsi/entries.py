@@ -11,7 +11,7 @@ from gpugda.data.runs import positions, repeated
 from gpugda.data.sorting import stable_order
 from gpugda.data.threads import in_threads_ahead, written_in_threads
 from gpugda.deadline import check_time
-from gpugda.match.limits import TooManyEntriesError
+from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,7 +103,7 @@ def sorted_lists(graph: DataGraph, partition: Partition) -> SortedLists:
 
 def _check_count(count: int) -> None:
     if count > _MAX_ENTRIES:
-        raise TooManyEntriesError(
+        raise MemoryLimitError(
             f"the lists of these relationships have up to {count:,} entries, and at most "
             f"{_MAX_ENTRIES:,} are possible: give a direction or a type, or leave the strategy to "
             "gpugda"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gpugda_strategies.gsi.cursor import NodeCursor, lists_of, type_frequency
 from gpugda_strategies.gsi.filter import filter_by_signatures
-from gpugda_strategies.gsi.limits import bytes_of_lists
 from gpugda_strategies.gsi.options import GsiOptions
 from gpugda_strategies.gsi.order import node_order, order_of_cycles
 from gpugda_strategies.gsi.steps import compile_steps
@@ -16,7 +15,6 @@ from gpugda_strategies.launch.gsi_join import GsiJoin
 from gpugda_strategies.launch.gsi_signatures import SignatureKernels
 
 from gpugda.caching import LruCache
-from gpugda.match.limits import bytes_of_candidates
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -98,12 +96,6 @@ class GsiStrategy(Matcher):
             lists = lists_of(run, steps, masks, self._store)
         windows = NodeWindows(run, steps, candidates, lists, self._joins, self._options)
         return NodeCursor(pattern, steps, windows)
-
-    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
-        """See `Matcher.sufficient_limit`: all nodes may be candidates."""
-        graph = self._graph.graph
-        lists = bytes_of_lists(graph, pattern, self._options)
-        return bytes_of_candidates(graph, pattern, masks) + lists
 
     def _order_of_cycles(
         self, pattern: BoundQuery, counts: list[int]

@@ -12,8 +12,6 @@ from gpugda_strategies.pbe.device_lists import release_lists, upload_lists
 from gpugda_strategies.pbe.report import describe_searches
 
 from gpugda.device.launch.join import Table
-from gpugda.errors import MemoryLimitError
-from gpugda.match.limits import SufficientLimitError
 from gpugda.match.matcher import Cursor
 
 if TYPE_CHECKING:
@@ -72,25 +70,15 @@ class PbeCursor(Cursor):
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """See `Cursor.tables`."""
-        return self._named(self._tables(enough))
+        return self._tables(enough)
 
     def counts(self) -> Iterator[int]:
         """See `Cursor.counts`."""
-        return self._named(self._counts())
+        return self._counts()
 
     def describe(self, run: Run) -> None:
         """See `Cursor.describe`."""
         describe_searches(run, self.bound, self.placed.plan, self.inside, self.across)
-
-    def _named(self, work: Iterator[_T]) -> Iterator[_T]:
-        """Makes memory errors name a limit that is enough."""
-        try:
-            yield from work
-        except SufficientLimitError:
-            raise
-        except MemoryLimitError as error:
-            enough = self.placed.room.enough
-            raise SufficientLimitError(f"{error}; {enough:,} bytes are enough") from error
 
     def _tables(self, enough: int | None) -> Iterator[Table | None]:
         order = self._order(self.inside.windows.variables, self.variables)

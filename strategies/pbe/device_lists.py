@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gpugda_strategies.gsi.store import with_mask
 from gpugda_strategies.launch.gsi_join import ListArrays, Rows
-from gpugda_strategies.pbe.host_rows import ENTRY_BYTES, list_bytes, lists_of
+from gpugda_strategies.pbe.host_rows import list_bytes, lists_of
 
 from gpugda.data.unique_values import unique_values
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.match.run import Run
 
-__all__ = ["ListLoader", "Loaded", "min_load_bytes", "release_lists", "upload_lists"]
+__all__ = ["ListLoader", "Loaded", "release_lists", "upload_lists"]
 
 _WHAT = "lists of relationships"
 
@@ -160,10 +160,3 @@ class ListLoader:
         marked = workspace.download(bits).view(np.uint8)
         workspace.release(bits)
         return np.flatnonzero(np.unpackbits(marked, bitorder="little")).astype(np.uint32)
-
-
-def min_load_bytes(step: NodeStep, rows_of: Mapping[Partition, Adjacency], fill: int) -> int:
-    """Upper bound of the bytes of the lists that one row of a step needs."""
-    links = len(step.links)
-    entries = sum(rows_of[link.partition].longest for link in step.links)
-    return ENTRY_BYTES * entries + list_bytes(0, links, fill) * links

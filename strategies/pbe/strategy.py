@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from gpugda_strategies.gsi.cursor import type_frequency
+from gpugda_strategies.gsi.cursor import NodeCursor, lists_of, type_frequency
 from gpugda_strategies.gsi.filter import filter_by_signatures
 from gpugda_strategies.gsi.options import GsiOptions
 from gpugda_strategies.gsi.steps import Seed, compile_steps
 from gpugda_strategies.gsi.store import GraphStore
+from gpugda_strategies.gsi.windows import NodeWindows
 from gpugda_strategies.launch.gsi_join import GsiJoin
 from gpugda_strategies.launch.pbe_search import PbeSearch
 from gpugda_strategies.level_order import OrderSearch, components
@@ -20,15 +20,10 @@ from gpugda_strategies.pbe.device_lists import ListLoader, Loaded
 from gpugda_strategies.pbe.groups import equal_relationships, make_groups
 from gpugda_strategies.pbe.kept import kept_of
 from gpugda_strategies.pbe.options import PbeOptions
-from gpugda_strategies.pbe.placing import (
-    enough_bytes,
-    place_parts,
-    whole_bytes,
-    with_sufficient_limit,
-)
+from gpugda_strategies.pbe.placing import place_parts, whole_bytes
+from gpugda_strategies.pbe.report import WHOLE
 from gpugda_strategies.pbe.searches import Search
 from gpugda_strategies.pbe.seeds import Seeds
-from gpugda_strategies.pbe.whole import whole_join
 from gpugda_strategies.pbe.windows import PrimeWatch, SeededWindows
 
 from gpugda.match.matcher import Matcher
@@ -159,10 +154,7 @@ class PbeStrategy(Matcher):
     ) -> Cursor | None:
         """See `Matcher.start`."""
         options = self._join_options
-        named = partial(
-            with_sufficient_limit, run, pattern, masks, self._options, options.group_fill
-        )
-        with run.stage("filter"), named():
+        with run.stage("filter"):
             candidates = filter_by_signatures(run, pattern, masks, self._store, None, options)
         if candidates is None:
             return None
@@ -174,16 +166,12 @@ class PbeStrategy(Matcher):
             pattern, self._graph.graph, [*order, *query.others], query.wanted, frequency
         )
         if self._fits(run, steps):
-            given = pattern, masks, candidates, steps, self._store, self._joins
-            return whole_join(run, *given, options, named)
-        with named():
-            return self._partitioned(run, query)
-
-    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
-        """See `Matcher.sufficient_limit`: the graph may be one partition."""
-        return enough_bytes(
-            self._graph.graph, pattern, masks, self._options, self._join_options.group_fill
-        )
+            run.report.steps.append(WHOLE)
+            with run.stage("lists"):
+                lists = lists_of(run, steps, masks, self._store)
+            windows = NodeWindows(run, steps, candidates, lists, self._joins, options)
+            return NodeCursor(pattern, steps, windows)
+        return self._partitioned(run, query)
 
     def _query(
         self, run: Run, bound: BoundQuery, masks: Masks, need: Rows | Count, found: Candidates

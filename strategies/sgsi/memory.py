@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda_strategies.sgsi.segments import MIN_ENTRIES, max_bytes
 
-from gpugda.match.limits import SufficientLimitError
+from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
     from gpugda_strategies.sgsi.options import SgsiOptions
@@ -82,7 +82,7 @@ def plan_memory(
     available = workspace.available + kept
     extra = available - least
     if extra < 0:
-        raise SufficientLimitError(
+        raise MemoryLimitError(
             f"the memory limit of {budget.limit_bytes:,} bytes has no room for two columns and a "
             f"segment of this pattern: the smallest that works is {budget.limit_bytes - extra:,}; "
             "raise memory_limit, or leave the strategy to gpugda"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from gpugda_strategies.gsi.cursor import type_frequency
-from gpugda_strategies.gsi.limits import bytes_of_lists
 from gpugda_strategies.gsi.order import node_order
 from gpugda_strategies.gsi.steps import compile_steps
 from gpugda_strategies.gsi.strategy import GsiStrategy
@@ -25,7 +24,6 @@ from gpugda_strategies.sgsi.signature_table import SignatureTable, make_table
 from gpugda_strategies.sgsi.windows import HostWindows
 
 from gpugda.device.memory.uploads import PageLocked, Uploads
-from gpugda.match.limits import bytes_of_candidates
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.plan.readable import bytes_text, count_text
@@ -196,9 +194,3 @@ class SgsiStrategy(Matcher):
             )
             for link in links
         }
-
-    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
-        """See `Matcher.sufficient_limit`: the whole graph may be one segment."""
-        graph = self._graph.graph
-        lists = bytes_of_lists(graph, pattern, self._options.lists)
-        return bytes_of_candidates(graph, pattern, masks) + lists

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from gpugda_strategies.gsi.filter import filter_by_signatures
-from gpugda_strategies.gsi.limits import bytes_of_lists
 from gpugda_strategies.gsi.options import GsiOptions
 from gpugda_strategies.gsi.store import GraphStore
 from gpugda_strategies.launch.gsi_join import GsiJoin
@@ -16,7 +15,6 @@ from gpugda_strategies.stwig.order import join_order
 from gpugda_strategies.stwig.pipeline import StwigCursor
 from gpugda_strategies.stwig.relations import Matching
 
-from gpugda.match.limits import bytes_of_candidates, max_star_matches
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -108,11 +106,3 @@ class StwigStrategy(Matcher):
         ordered = [matched[at] for at in order]
         plan = plan_join([each.relation for each in ordered], tests, rows)
         return StwigCursor(run, pattern, [stwigs[at] for at in order], ordered, plan, self._hashes)
-
-    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
-        """See `Matcher.sufficient_limit`: all nodes may match, and all stars stay in memory."""
-        graph = self._graph.graph
-        lists = bytes_of_lists(graph, pattern, self._options)
-        widest = 1 + 2 * len(pattern.relationships)
-        stars = max_star_matches(graph, pattern) * widest * _BYTES_PER_VALUE
-        return bytes_of_candidates(graph, pattern, masks) + lists + int(stars)

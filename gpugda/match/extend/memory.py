@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.errors import MemoryLimitError
 from gpugda.match.extend.drafts import MAX_ROWS_OF_PAIR
-from gpugda.match.limits import SufficientLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -25,6 +24,7 @@ __all__ = [
     "check_room",
     "enough_bytes",
     "min_bytes",
+    "naming_limit",
     "retried",
     "rows_within",
     "with_sufficient_limit",
@@ -45,6 +45,10 @@ _SHARE_OF_RUNS = 3
 """How many times as much parts take that bring runs: each relationship may be a run."""
 _REUSE_FACTOR = 2
 """A reused array may be twice as long as requested."""
+
+
+class SufficientLimitError(MemoryLimitError):
+    """Its text names a memory limit that is enough."""
 
 
 class SegmentMemoryError(MemoryLimitError):
@@ -99,6 +103,29 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
             f"memory limit of {limit:,} bytes are taken: the smallest memory_limit that suffices "
             f"is {enough:,} bytes"
         )
+
+
+@contextmanager
+def naming_limit(limit: int, device_bytes: int, enough: Callable[[], int]) -> Iterator[None]:
+    """Makes memory errors of a block name a limit, unless they do or have another cause.
+
+    Args:
+        limit: The memory limit.
+        device_bytes: All memory of the device.
+        enough: Computes a limit that is enough.
+    """
+    try:
+        yield
+    except MemoryLimitError as error:
+        if type(error) is not MemoryLimitError:
+            raise
+        needed = -(-enough() // _STEP_BYTES) * _STEP_BYTES
+        if limit >= needed:
+            raise  # the device itself has no more memory
+        text = f"{error}. A memory_limit of {needed:,} bytes is enough"
+        if needed > device_bytes:
+            text += ", and more than the device has"
+        raise SufficientLimitError(text) from error
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from gpugda.match.extend.join_setup import JoinKernels
 from gpugda.match.extend.memory import (
     check_room,
     enough_bytes,
+    naming_limit,
     retried,
     with_sufficient_limit,
 )
@@ -56,6 +57,7 @@ from gpugda.thresholds import CountThresholds
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
+    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
@@ -205,9 +207,14 @@ class ExtendStrategy(Engine):
         graph = self._graph.graph
         self._compiled = CompiledSteps(graph, by_rows=not self._merges, shapes=shapes)
 
-    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
-        """See `Matcher.sufficient_limit`: for the present placement of the graph."""
-        return enough_bytes(self._graph.graph, pattern, masks, self.placement())
+    def _naming(self, pattern: BoundQuery, masks: Masks) -> AbstractContextManager[None]:
+        """Makes memory errors of a block name a limit that is enough for a pattern."""
+        graph = self._graph.graph
+        return naming_limit(
+            self.limit,
+            self._context.info.global_memory_bytes,
+            lambda: enough_bytes(graph, pattern, masks, self.placement()),
+        )
 
     def cached_bytes(self) -> int:
         """See `Matcher.cached_bytes`: includes what is kept of queries, and merged lists."""
@@ -228,7 +235,7 @@ class ExtendStrategy(Engine):
         """See `Matcher.count`; ``count_plan``: the plan to run, None to find one."""
         if count_plan is None or not self._may_have_rows(plan.bound):
             return super().count(plan, masks, report, deadline)
-        with self.naming(plan.bound, masks):
+        with self._naming(plan.bound, masks):
             return self._counted(_Request(plan.bound, masks, report, deadline), count_plan)
 
     def groups(
@@ -246,7 +253,7 @@ class ExtendStrategy(Engine):
         """
         if self._may_have_rows(plan.bound):
             request = _Request(plan.bound, masks, report, deadline)
-            with self.naming(plan.bound, masks):
+            with self._naming(plan.bound, masks):
                 yield from self._groups(request, need, count_plan)
 
     def weighted_count(
@@ -280,8 +287,9 @@ class ExtendStrategy(Engine):
     ) -> Generator[Embeddings]:
         """See `Matcher.embeddings`: segments the graph if it leaves no room for the rows."""
         find = partial(super().embeddings, plan, masks, need, report, deadline)
-        while not (yield from retried(find(), self._segment)):
-            pass
+        with self._naming(plan.bound, masks):
+            while not (yield from retried(find(), self._segment)):
+                pass
 
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
@@ -345,7 +353,7 @@ class ExtendStrategy(Engine):
     def _count(
         self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        with self.naming(pattern, masks):
+        with self._naming(pattern, masks):
             return self._counted(_Request(pattern, masks, report, deadline), None)
 
     def _count_once(self, request: _Request, goal: Goal) -> int:

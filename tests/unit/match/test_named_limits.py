@@ -1,4 +1,4 @@
-"""Each strategy refuses a small memory limit with one that suffices, also for hubs and loops."""
+"""Each strategy refuses a small memory limit with what it asked for, also for hubs and loops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from gpugda_strategies.gsi import entries
 
 import gpugda
 from gpugda.device.context import list_devices
@@ -27,6 +26,9 @@ QUERIES = [
     "MATCH (a:A) RETURN a.id AS a",
 ]
 STRATEGIES = ["extend", "gpsm", "gsi", "sgsi", "pbe", "stwig"]
+NAMING = ("extend", "sgsi")
+"""Those that know a limit which suffices."""
+NAMED = re.compile(r"([\d,]+)(?: bytes is enough|; raise| bytes$)")
 
 
 @cache
@@ -43,34 +45,29 @@ def hub_graph(relationships=RELATIONSHIPS):
     )
 
 
-def answer(graph, text, **given):
-    """The rows, or the limit that the error names."""
-    asked = {} if "engine" in given else {"engine": "gpu", "strategy": given.pop("strategy")}
-    engine = {key: given.pop(key) for key in tuple(given) if key == "engine"}
+def answer(graph, text, engine="gpu", **given):
+    """The rows, or the error's text."""
+    asked = {"strategy": given.pop("strategy")} if "strategy" in given else {}
     with gpugda.connect(graph, **given) as connected:
         try:
-            return sorted(connected.run(text, **asked, **engine).values())
+            return sorted(connected.run(text, engine=engine, **asked).values())
         except MemoryLimitError as error:
-            found = re.search(r"([\d,]+)(?: bytes (?:is|are) enough|; raise|$| bytes$)", str(error))
-            return -1 if found is None else int(found[1].replace(",", ""))
+            return str(error)
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("text", QUERIES)
-def test_a_named_limit_suffices(strategy, text):
+def test_a_small_limit_is_refused_with_the_bytes_that_are_needed(strategy, text):
     graph = hub_graph()
-    found = answer(graph, text, strategy=strategy, memory_limit=SMALL)
+    said = answer(graph, text, strategy=strategy, memory_limit=SMALL)
     expected = answer(graph, text, engine="reference")
-    if isinstance(found, int):
-        assert found > SMALL
-        found = answer(graph, text, strategy=strategy, memory_limit=found)
-    assert found == expected
-
-
-def test_no_limit_is_named_for_lists_that_are_too_long(monkeypatch):
-    monkeypatch.setattr(entries, "_MAX_ENTRIES", 10)
-    with gpugda.connect(hub_graph(), memory_limit="64MiB") as connected:
-        with pytest.raises(MemoryLimitError) as raised:
-            connected.run(QUERIES[0], engine="gpu", strategy="gsi")
-        assert "enough" not in str(raised.value)
+    if not isinstance(said, str):
+        assert said == expected
+        return
+    assert re.search(r"[\d,]+ bytes", said)
+    named = NAMED.search(said)
+    assert (named is not None) == (strategy in NAMING), said
+    limit = 1 << 20 if named is None else int(named[1].replace(",", ""))
+    assert limit > SMALL
+    assert answer(graph, text, strategy=strategy, memory_limit=limit) == expected

@@ -18,6 +18,7 @@ from bound_queries import (
     everything,
     found_by,
     make_plan,
+    smallest_limit,
 )
 from gpugda_strategies.pbe.groups import equal_relationships
 from gpugda_strategies.pbe.kept import kept_of
@@ -208,27 +209,21 @@ def test_a_hub_with_a_quarter_of_all_relationships_is_counted(context, budgets, 
         assert found_by(tight, plan).total() == expected
 
 
-def test_a_too_small_memory_limit_names_a_sufficient_one(context, budgets):
-    graph, plan = hub_graph(2000), make_plan([Node()] * 3, TRIANGLE)
+@pytest.mark.parametrize("name", ["triangles", "paths that meet"])
+def test_rows_are_found_within_the_smallest_limit(context, budgets, name):
+    graph = hub_graph(2000)
+    meeting = [Relationship(0, 1), Relationship(2, 1)]
+    plan = make_plan([Node()] * 3, TRIANGLE if name == "triangles" else meeting)
     expected = count(strategy_for(context, graph), plan)
-    with pytest.raises(MemoryLimitError, match="bytes are enough") as raised:
-        count(strategy_for(context, graph, memory_limit=12_000), plan)
-    found = re.search(r"([\d,]+) bytes are enough", str(raised.value))
-    limit = int(found[1].replace(",", ""))
-    assert count(strategy_for(context, graph, memory_limit=limit), plan) == expected
-    assert budgets[-1].peak <= limit
+    device_graph = DeviceGraph(context, graph)
 
+    def run(limit):
+        assert count(PbeStrategy(device_graph, memory_limit=limit), plan) == expected
+        assert budgets[-1].peak <= limit
 
-def test_a_limit_too_small_for_candidates_names_a_sufficient_one(context, budgets):
-    nodes = 60_000
-    graph = make_graph([("", {})] * nodes, [(at, "R", at + 1, {}) for at in range(0, nodes - 1, 7)])
-    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(2, 1)])
-    with pytest.raises(MemoryLimitError, match="bytes are enough") as raised:
-        count(strategy_for(context, graph, memory_limit=40_000), plan)
-    limit = int(re.search(r"([\d,]+) bytes are enough", str(raised.value))[1].replace(",", ""))
-    assert limit < 10 << 20
-    assert count(strategy_for(context, graph, memory_limit=limit), plan) == 0
-    assert budgets[-1].peak <= limit
+    assert smallest_limit(run, step=1 << 14) < 10 << 20
+    with pytest.raises(MemoryLimitError, match=r"[\d,]+ bytes.* left"):
+        count(PbeStrategy(device_graph, memory_limit=3_000), plan)
 
 
 LIMITED = {
@@ -241,7 +236,7 @@ LIMITED = {
 
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("name", LIMITED)
-def test_every_refusal_names_a_sufficient_limit(context, name, rows):
+def test_each_limit_gives_all_rows_or_is_refused_with_what_was_asked_for(context, name, rows):
     graph, plan = hub_graph(40), LIMITED[name]
     device_graph = DeviceGraph(context, graph)
 
@@ -249,18 +244,16 @@ def test_every_refusal_names_a_sufficient_limit(context, name, rows):
         strategy = PbeStrategy(device_graph, memory_limit=limit)
         return found_by(strategy, plan).total() if rows else count(strategy, plan)
 
-    expected, limit, found, refused = answer(None), 200, None, 0
+    expected, limit, found, said = answer(None), 200, None, []
     while found is None:
         try:
             found = answer(limit)
         except MemoryLimitError as error:
-            named = re.search(r"; ([\d,]+) bytes are enough$", str(error))
-            sufficient = int(named[1].replace(",", ""))
-            assert sufficient > limit
-            assert answer(sufficient) == expected
-            limit, refused = int(limit * 1.6), refused + 1
+            said.append(str(error))
+            limit = int(limit * 1.6)
     assert found == expected
-    assert refused > 2
+    assert len(said) > 2
+    assert all(re.search(r"[\d,]+ bytes.* left", each) for each in said), said
 
 
 def test_a_deadline_stops_the_search(context):
