@@ -182,5 +182,9 @@ class QueryTimeoutError(GpugdaError):
     """The query took longer than its time limit."""
 
 
+class StillCompilingError(QueryTimeoutError):
+    """The time limit came while kernels were compiled: that says nothing about the query."""
+
+
 class InternalError(GpugdaError):
     """An unexpected fault of gpugda. The message says what to report."""

@@ -36,6 +36,7 @@ from gpugda.errors import (
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
+    StillCompilingError,
 )
 from gpugda.live.age_clock import age_clock
 from gpugda.plan.estimate import estimate
@@ -70,6 +71,9 @@ _CHANGED = "the database changed while the query ran"
 
 _VALUE_SECONDS = {True: 1.5e-6, False: 0.1e-6}
 """Seconds to make a whole entity (True) or another value for the user; Neo4j's time includes it."""
+
+_RESERVE_FACTOR = 1.5
+"""The database needs up to this many times its expected seconds."""
 
 _WHOLE = (ColumnKind.NODE, ColumnKind.RELATIONSHIP)
 
@@ -184,7 +188,11 @@ class ServerAnswers:
         try:
             with as_internal_errors(), working_until(request.deadline):
                 return self._offer_if_possible(request)
-        except QueryTimeoutError:
+        except QueryTimeoutError as error:
+            spent = time.monotonic() - request.started
+            request.add_time("given up", max(0.0, spent - sum(request.timings.values())))
+            if not isinstance(error, StillCompilingError):
+                self._note(lambda: self._router.record_given_up(request.text, spent))
             request.seconds_left()  # raises if the user's time limit has passed
             return Declined("the device took longer than expected")
         except (QueryError, DeviceError) as error:
@@ -446,11 +454,18 @@ def _of_server(facts: ServerFacts) -> dict[str, Any]:
 
 
 def _device_deadline(request: Request, verdict: Verdict) -> float | None:
-    """Deadline of the device: the request's own or an earlier one."""
-    if verdict.give_up_after is None:
-        return request.deadline
-    budget = time.monotonic() + verdict.give_up_after
-    return budget if request.deadline is None else min(request.deadline, budget)
+    """Deadline of the device: the request's own, or one that leaves enough time for the database.
+
+    If the database is expected to answer in time, half of the time that is left is its own: its
+    expected time may be far too low.
+    """
+    now, deadlines = time.monotonic(), []
+    if verdict.give_up_after is not None:
+        deadlines.append(now + verdict.give_up_after)
+    if request.deadline is not None:
+        left, needed = request.deadline - now, _RESERVE_FACTOR * verdict.native_seconds
+        deadlines.append(request.deadline - (max(needed, left / 2) if 0 < needed < left else 0.0))
+    return min(deadlines, default=None)
 
 
 def _usual_seconds(request: Request, found: GraphAnswer) -> float:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import seconds_left
-from gpugda.errors import QueryTimeoutError
+from gpugda.errors import StillCompilingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ class Compilations:
         try:
             found = future.result(seconds_left(deadline))
         except TimeoutError:
-            raise QueryTimeoutError(
+            raise StillCompilingError(
                 f"{file} was still compiled for the device when the time limit came, which is "
                 "needed once: ask again, or give it more time"
             ) from None

@@ -43,6 +43,9 @@ _RETRY_RUNS: Final = 4
 """Runs on one side after which the other side is tried again, then after twice as many each time:
 its measured time may come from a busier moment."""
 
+_RETRY_FACTOR: Final = 2.0
+"""A device that was given up gets this many times the seconds when it is tried again."""
+
 _MUCH_SLOWER_FACTOR: Final = 10.0
 _RETRY_RUNS_IF_MUCH_SLOWER: Final = 16
 """A database that took ``_MUCH_SLOWER_FACTOR`` times as long as the device is tried again only
@@ -62,6 +65,9 @@ def judge_by_cost(given: RouteInput) -> Verdict:
     if _should_try_database(given, device):
         engine = "native"
     device_limit = max(_MIN_GIVE_UP_SECONDS, _GIVE_UP_FACTOR[known] * native)
+    if observed.given_up is not None:
+        engine = "gpu" if _should_retry_after(observed, native) else "native"
+        device_limit = min(device_limit, _RETRY_FACTOR * observed.given_up)
     return Verdict(
         engine, _sentence(given, device, native), device, native, "cost", give_up_after=device_limit
     )
@@ -89,6 +95,16 @@ def _should_retry_device(observed: Observed) -> bool:
         _is_retry_run(observed.native_runs)
         and observed.device < observed.native + _RETRY_MARGIN_SECONDS
     )
+
+
+def _should_retry_after(observed: Observed, native: float) -> bool:
+    """True if the device should run a text again that it did not finish in time.
+
+    That may have been a busy moment. Each retry takes at most twice as long as the one before, and
+    comes after twice as many runs of the database.
+    """
+    assert observed.given_up is not None
+    return _is_retry_run(observed.native_runs) and observed.given_up < native
 
 
 def _is_retry_run(runs: int) -> bool:
@@ -124,6 +140,8 @@ def is_worth_learning(given: RouteInput) -> bool:
 
 def device_seconds(given: RouteInput) -> float:
     """Seconds from `run` to the last value, on the device."""
+    if given.observed.given_up is not None:
+        return given.opening_seconds + max(given.observed.given_up, given.observed.device or 0.0)
     if given.observed.device is not None:
         return given.opening_seconds + given.observed.device
     rates, plan = given.device, given.plan

@@ -25,6 +25,7 @@ class Observed:
         planned: True if the database has answered the text before and may have cached its plan.
         device_runs: Number of runs on the device.
         native_runs: Number of runs of the database with a cached plan.
+        given_up: Seconds after which the last run on the device was given up; None if it was not.
     """
 
     device: float | None = None
@@ -33,6 +34,7 @@ class Observed:
     planned: bool = False
     device_runs: int = 0
     native_runs: int = 0
+    given_up: float | None = None
 
 
 class History:
@@ -61,6 +63,7 @@ class History:
                 planned=found.planned,
                 device_runs=found.device_runs,
                 native_runs=found.native_runs,
+                given_up=found.given_up,
             )
 
     def add_device(self, text: str, seconds: float) -> None:
@@ -69,6 +72,12 @@ class History:
             seen = self._entry(text)
             seen.device.append(seconds)
             seen.device_runs += 1
+            seen.given_up = None
+
+    def add_given_up(self, text: str, seconds: float) -> None:
+        """Adds a run that the device had not finished after these seconds."""
+        with self._lock:
+            self._entry(text).given_up = seconds
 
     def add_native(self, text: str, seconds: float | None) -> None:
         """Adds a run of the database, None for an unknown time; the first run includes planning."""
@@ -97,6 +106,7 @@ class _Seen:
     planned: bool = False
     device_runs: int = 0
     native_runs: int = 0
+    given_up: float | None = None
 
 
 def _typical(times: deque[float]) -> float | None:

@@ -23,6 +23,7 @@ from gpugda.errors import (
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
+    StillCompilingError,
     UnsupportedQueryError,
 )
 from gpugda.live import entities
@@ -78,6 +79,9 @@ class FakeRouter:
 
     def record_native(self, request, seconds):
         self.recorded.append(("native", seconds))
+
+    def record_given_up(self, text, seconds):
+        self.recorded.append(("given up", seconds))
 
 
 @pytest.fixture
@@ -249,16 +253,57 @@ def test_queries_go_to_the_database_while_the_snapshot_is_read(open_answers):
 
 
 def test_a_slow_device_run_is_stopped(open_answers, monkeypatch):
-    opened = open_answers(router=FakeRouter(give_up_after=0.01))
+    router = FakeRouter(give_up_after=0.01)
+    opened = open_answers(router=router)
 
     def slow(request, loaded, session, deadline):
         assert deadline - time.monotonic() < 0.02
+        time.sleep(0.2)
         raise QueryTimeoutError("too slow")
 
     monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", slow)
     result = ask(opened, KNOWS)
     assert result.summary.engine == "native"
     assert "longer than expected" in result.summary.reason
+    assert result.summary.timings["given up"] > 0.19
+    assert result.summary.timings["total"] > 0.2  # what the user waited
+    ((_, seconds),) = [each for each in router.recorded if each[0] == "given up"]
+    assert seconds > 0.2
+
+
+def test_waiting_for_the_compiler_says_nothing_about_a_query(open_answers, monkeypatch):
+    router = FakeRouter(give_up_after=0.01)
+    opened = open_answers(router=router)
+
+    def compiling(request, loaded, session, deadline):
+        raise StillCompilingError("a.cl")
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", compiling)
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert not [each for each in router.recorded if each[0] == "given up"]
+
+
+@pytest.mark.parametrize(
+    ("native", "budget"),
+    [
+        (1.0, 50),  # half of the limit is the database's, as the estimate may be too low
+        (40.0, 40),
+        (80.0, 100),  # the database would not be ready in time
+    ],
+)
+def test_enough_of_the_users_time_limit_is_left_for_the_database(
+    open_answers, monkeypatch, native, budget
+):
+    opened = open_answers(router=FakeRouter(native=native))
+    given = []
+
+    def slow(request, loaded, session, deadline):
+        given.append(deadline - time.monotonic())
+        raise QueryTimeoutError("too slow")
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", slow)
+    assert ask(opened, KNOWS, timeout=100.0).summary.engine == "native"
+    assert given[0] == pytest.approx(budget, abs=5)
 
 
 def test_the_users_own_time_limit_is_an_error(open_answers, monkeypatch):

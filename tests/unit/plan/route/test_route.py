@@ -115,6 +115,28 @@ def test_a_slow_device_run_has_a_time_limit():
     assert 0.2 < verdict.give_up_after < 2
 
 
+def test_a_run_that_was_given_up_is_not_paid_again():
+    history = History()
+    history.add_device("q", 0.01)
+    history.add_given_up("q", 0.25)
+    seen, tried = [], []
+    for run in range(1, 70):
+        history.add_native("q", 2.0)
+        observed = history.observed("q")
+        assert observed.given_up is not None
+        verdict = judge_by_cost(question(PATH, observed=observed))
+        seen.append(verdict.engine)
+        if verdict.engine == "gpu":
+            tried.append((run, verdict.give_up_after))
+            assert verdict.give_up_after == 2 * observed.given_up
+            history.add_given_up("q", verdict.give_up_after)
+    assert seen[:4] == ["native"] * 4
+    assert [run for run, _ in tried] == [5, 9, 17]  # then it is known to be slower
+    history.add_device("q", 0.01)
+    assert history.observed("q").given_up is None
+    assert judge_by_cost(question(PATH, observed=history.observed("q"))).engine == "gpu"
+
+
 @given(st.floats(1, 1e6), st.floats(1, 1e6))
 def test_more_rows_never_cost_less(some, more):
     few, many = sorted((some, more))
