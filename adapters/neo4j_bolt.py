@@ -14,6 +14,7 @@ from .bolt_address import BoltAddress, parse_address
 from .bolt_auth import check_name, choose_auth, choose_database
 from .bolt_connection import BoltConnection, open_driver
 from .bolt_native import run_native
+from .bolt_privileges import restriction_in
 from .change_sources import ChangeSources
 from .plugin_jar import JAR_NAME, read_plugin_jar
 from .projection_names import warn_of_unknown_names
@@ -52,6 +53,8 @@ class BoltSource:
         ConfigurationError: An argument is invalid.
         SourceError: The server is not reached, refuses, or is too old.
     """
+
+    restriction_in = staticmethod(restriction_in)
 
     plugin_name = JAR_NAME
     """File name of gpugda's plugin for Neo4j."""

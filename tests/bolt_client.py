@@ -30,14 +30,18 @@ class BoltClient:
             self.socket = socket.create_connection(host_and_port(address), 60)
         self.dechunker = Dechunker(1 << 30)
         self.waiting: list[Structure] = []
-        self.socket.sendall(MAGIC + offer)
-        self.answer = self.exactly(4)
-        if hello:
-            major, minor = self.answer[3], self.answer[2]
-            self.hello((major, minor))
+        try:
+            self.socket.sendall(MAGIC + offer)
+            self.answer = self.exactly(4)
+            if hello:
+                self.hello((self.answer[3], self.answer[2]))
+        except BaseException:
+            self.socket.close()
+            raise
 
     def hello(self, version: tuple[int, int]) -> None:
-        extra = {"user_agent": "test/1", "patch_bolt": ["utc"]}
+        agent = {"product": "test/1"}
+        extra = {"user_agent": "test/1", "bolt_agent": agent, "patch_bolt": ["utc"]}
         old = {"scheme": "none"} if version < (5, 1) else {}
         assert self.ask(Tag.HELLO, {**extra, **old})[0] == Tag.SUCCESS
         if version >= (5, 1):
@@ -107,6 +111,8 @@ def served(source: Any, **options: Any) -> Iterator[AsyncServer]:
         yield server
     finally:
         asyncio.run_coroutine_threadsafe(server.close(), loop).result(60)
+        # Closed transports end in the next rounds of the loop.
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0.02), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

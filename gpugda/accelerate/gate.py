@@ -51,16 +51,24 @@ class Gate:
             statement: The query with its parameters.
             bookmarks: The answer must not be older than their states.
         """
+        found = self.decide(database, statement, bookmarks)
+        if isinstance(found, Declined):
+            self.passed(found.reason)
+            return None
+        return AcceleratedResult.of(found)
+
+    def decide(
+        self, database: str | None, statement: Statement, bookmarks: Collection[str]
+    ) -> Result | Declined:
+        """Like `offer`, but tells why the database should answer, and does not count that."""
         try:
             found = self._found(database, statement, bookmarks)
         except Exception as error:
             logger.info("the device failed, the database is asked: %s", error, exc_info=True)
-            found = Declined(f"the device failed: {type(error).__name__}")
-        if isinstance(found, Declined):
-            self.passed(found.reason)
-            return None
-        self.tally.count_accelerated()
-        return AcceleratedResult.of(found)
+            return Declined(f"the device failed: {type(error).__name__}")
+        if not isinstance(found, Declined):
+            self.tally.count_accelerated()
+        return found
 
     def answered_by_server(
         self, database: str | None, statement: Statement, seconds: float | None = None

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["home_database", "open_accelerator"]
 
-_OF_THE_SOURCE = ("labels", "types")
+_OF_THE_SOURCE = ("auth", "labels", "types")
 
 
 def open_accelerator(
-    driver: neo4j.Driver, database: str, options: Mapping[str, Any]
+    driver: neo4j.Driver | str, database: str, options: Mapping[str, Any]
 ) -> Accelerator:
     """Makes the accelerator of a database; its snapshot is read in the background.
+
+    Args:
+        driver: The driver, or the server's address.
+        database: The database.
+        options: Options of `gpugda.connect`.
 
     Raises:
         NeverError: This server's answers cannot be proven to be the newest.

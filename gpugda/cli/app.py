@@ -207,7 +207,7 @@ def serve(
     memory_limit: options.MemoryLimit = None,
     verbose: options.Verbose = 0,
 ) -> None:
-    """Serve a graph over Bolt, so that drivers of all languages and Neo4j's tools can read it."""
+    """Accelerate the reads of all clients of a Neo4j, or serve a graph, over Bolt."""
     log_to_standard_error(verbose)
     from gpugda.cli.serve import ServeOptions, serve_graph
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpugda.cli.failures import say
+from gpugda.cli.options import make_source
 from gpugda.cli.run import open_accelerator
+from gpugda.config import requested_device
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def serve_graph(
         ConfigurationError: An option is invalid.
         SourceError: The source, the port or the certificate cannot be used.
     """
+    from gpugda.serve.front import is_server
     from gpugda.serve.server import serve
 
     if graph is not None:
@@ -50,19 +53,51 @@ def serve_graph(
             raise ConfigurationError("Give the source once: as argument, or with --source.")
         source = replace(source, address=graph)
     auth = _auth()
+    address = make_source(source)
+    settings: dict[str, Any] = {
+        "listen": options.listen,
+        "advertise": options.advertise,
+        "certificate": options.tls_cert,
+        "key": options.tls_key,
+        "origins": options.origins,
+        "most_connections": options.max_connections,
+        "most_queries": options.max_queries,
+    }
+    if is_server(address):
+        if auth is not None:
+            raise ConfigurationError("GPUGDA_SERVE_AUTH: Neo4j itself checks its users.")
+        serve(
+            address,
+            started=lambda server: _tell(server, options, open_to_all=False),
+            **settings,
+            **_of_server(source, device, memory_limit),
+        )
+        return
     with open_accelerator(source, device, memory_limit) as accelerator:
         serve(
             accelerator,
-            started=lambda server: _tell(server, options, has_password=auth is not None),
-            listen=options.listen,
-            advertise=options.advertise,
-            certificate=options.tls_cert,
-            key=options.tls_key,
-            origins=options.origins,
+            started=lambda server: _tell(server, options, open_to_all=auth is None),
             auth=auth,
-            most_connections=options.max_connections,
-            most_queries=options.max_queries,
+            **settings,
         )
+
+
+def _of_server(
+    source: SourceOptions, device: str | None, memory_limit: str | None
+) -> dict[str, Any]:
+    """Options for the snapshots of a Neo4j's databases; ``reader`` is the account that reads them.
+
+    Raises:
+        ConfigurationError: A database was named.
+    """
+    given = source.server.connect_arguments()
+    if "database" in given:
+        raise ConfigurationError("--database: all databases of the server are served.")
+    wanted = int(device) if device is not None and device.isdigit() else requested_device(device)
+    found = {**given, "device": wanted, "memory_limit": memory_limit}
+    if "auth" in found:
+        found["reader"] = found.pop("auth")
+    return found
 
 
 def _auth() -> tuple[str, str] | None:
@@ -80,8 +115,8 @@ def _auth() -> tuple[str, str] | None:
     return user, password
 
 
-def _tell(server: AsyncServer, options: ServeOptions, *, has_password: bool) -> None:
+def _tell(server: AsyncServer, options: ServeOptions, *, open_to_all: bool) -> None:
     scheme = "bolt" if options.tls_cert is None else "bolt+s"
     say(f"serving at {scheme}://{server.address} (Ctrl-C ends it)")
-    if not has_password and not server.is_local:
+    if open_to_all and not server.is_local:
         say("warning: anyone who reaches this port can read the graph: set GPUGDA_SERVE_AUTH")

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from gpugda.serve.framing import Version
     from gpugda.serve.messages import NoticeFilter
 
-__all__ = ["Answer", "Work", "Workers", "answer_on_graph"]
+__all__ = ["FAR_SECONDS", "Answer", "Work", "Workers", "answer_on_graph"]
 
-_FAR_SECONDS = 10 * 365 * 86_400.0
+FAR_SECONDS = 10 * 365 * 86_400.0
 """The time limit of a query without one: work is cancelled where it checks its deadline."""
 _FIRST_ROWS = 250
 _BLOCK_BYTES = 1 << 20
@@ -165,7 +165,7 @@ def answer_on_graph(
     engine: str,
 ) -> tuple[Result, dict[str, Any]]:
     """Runs a query on an embedded graph: the result, and the plan if the query asks for it."""
-    result = accelerator.run(text, parameters, engine=engine, timeout=timeout or _FAR_SECONDS)
+    result = accelerator.run(text, parameters, engine=engine, timeout=timeout or FAR_SECONDS)
     mode = _MODE.match(text)
     if mode is None:
         return result, {}

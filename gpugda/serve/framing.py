@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LARGEST_CHUNK",
     "MAGIC",
+    "MANIFEST",
     "NOOP",
     "VERSIONS",
     "Dechunker",
@@ -32,7 +33,7 @@ NOOP = b"\0\0"
 LARGEST_CHUNK = 0xFFFF
 
 VERSIONS: tuple[Version, ...] = ((4, 4), *((5, minor) for minor in range(9)), (6, 0))
-_MANIFEST = b"\0\0\x01\xff"
+MANIFEST = b"\0\0\x01\xff"
 _MOST_VARINT_BYTES = 8
 
 
@@ -104,7 +105,7 @@ def proposals(data: bytes) -> list[bytes]:
 
 def is_manifest(proposal: bytes) -> bool:
     """True if the client asks for the list of versions."""
-    return proposal == _MANIFEST
+    return proposal == MANIFEST
 
 
 def newest(proposal: bytes, supported: tuple[Version, ...] = VERSIONS) -> Version | None:
@@ -122,7 +123,7 @@ def manifest(supported: tuple[Version, ...] = VERSIONS) -> bytes:
         minors = sorted(minor for each, minor in supported if each == major)
         ranges += [(major, high, high - low) for low, high in _runs(minors)]
     entries = b"".join(bytes((0, width, minor, major)) for major, minor, width in ranges)
-    return _MANIFEST + bytes((len(ranges),)) + entries + b"\0"
+    return MANIFEST + bytes((len(ranges),)) + entries + b"\0"
 
 
 def _runs(numbers: list[int]) -> list[tuple[int, int]]:

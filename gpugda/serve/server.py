@@ -11,14 +11,16 @@ from dataclasses import fields
 from ipaddress import ip_address
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gpugda.accelerator import Accelerator
 from gpugda.api import connect
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.serve import framing
 from gpugda.serve.answers import Workers
+from gpugda.serve.conversation import Link
 from gpugda.serve.framing import Dechunker, FramingError
+from gpugda.serve.front import Front, is_server
 from gpugda.serve.inbox import Inbox
 from gpugda.serve.session import Session
 from gpugda.serve.settings import Settings
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpugda.serve.framing import Version
+    from gpugda.serve.relay import Relay
     from gpugda.serve.streams import ByteStream
 
 __all__ = ["AsyncServer", "serve"]
@@ -38,16 +41,57 @@ _DEFAULT_PORT = 7687
 _TLS_RECORD = b"\x16\x03"
 
 
+class _Host(Protocol):
+    """What a server stands for: an embedded graph, or a Neo4j."""
+
+    async def versions(self) -> tuple[Version, ...]: ...
+    async def conversation(self, link: Link) -> Session | Relay | None: ...
+    async def close(self) -> None: ...
+
+
+class _Embedded:
+    """An embedded graph.
+
+    Args:
+        source: See `AsyncServer`.
+        workers: Threads for queries.
+        settings: The server's settings.
+        options: Options of `gpugda.connect`.
+    """
+
+    def __init__(
+        self, source: object, workers: Workers, settings: Settings, options: dict[str, Any]
+    ) -> None:
+        if isinstance(source, Accelerator):
+            self._accelerator, self._is_own = source, False
+        else:
+            self._accelerator, self._is_own = connect(source, **options), True
+        self._workers = workers
+        self._settings = settings
+
+    async def versions(self) -> tuple[Version, ...]:
+        return framing.VERSIONS
+
+    async def conversation(self, link: Link) -> Session:
+        return Session(link, self._accelerator, self._workers, self._settings)
+
+    async def close(self) -> None:
+        if self._is_own:
+            await asyncio.to_thread(self._accelerator.close)
+
+
 class AsyncServer:
-    """A read-only Bolt server for an embedded graph.
+    """A Bolt server: before a Neo4j, whose reads it accelerates, or read-only for a graph.
 
     Example:
         async with AsyncServer("sample:wordnet", listen="localhost:7687") as server:
             await server.wait_closed()
 
     Args:
-        source: A source as for `gpugda.connect`, or an `Accelerator`, which stays open.
-        options: Fields of `Settings`, and options of `gpugda.connect`.
+        source: The address of a Neo4j; or another source as for `gpugda.connect`, or an
+            `Accelerator` of an embedded graph, which stays open.
+        options: Fields of `Settings`, and options of `gpugda.connect`. For a Neo4j,
+            ``reader`` is the account that reads snapshots, as ``auth`` of `gpugda.connect`.
 
     Raises:
         ConfigurationError: There is no such option.
@@ -59,13 +103,15 @@ class AsyncServer:
         self._settings = Settings(**given)
         self._source = source
         self._connecting = {name: value for name, value in options.items() if name not in names}
+        if "reader" in self._connecting:
+            self._connecting["auth"] = self._connecting.pop("reader")
         unknown = sorted(set(self._connecting) - set(inspect.signature(connect).parameters))
         if unknown:
             raise ConfigurationError(f"A server has no option {', '.join(unknown)}.")
-        self._accelerator: Accelerator | None = None
+        self._host: _Host | None = None
         self._workers = Workers(self._settings.most_queries)
         self._names = count()
-        self._sessions: dict[asyncio.Task[Any], Session | None] = {}
+        self._sessions: dict[asyncio.Task[Any], Session | Relay | None] = {}
         self._tls: ssl.SSLContext | None = None
         self._server: asyncio.Server | None = None
 
@@ -80,7 +126,7 @@ class AsyncServer:
         return f"{host}:{name[1]}"
 
     @property
-    def connections(self) -> tuple[Session | None, ...]:
+    def connections(self) -> tuple[Session | Relay | None, ...]:
         """The open connections; None for one before the hand-shake."""
         return tuple(self._sessions.values())
 
@@ -117,10 +163,11 @@ class AsyncServer:
         logger.info("listening at %s", self.address)
 
     async def _open_source(self) -> None:
-        if isinstance(self._source, Accelerator):
-            self._accelerator = self._source
+        arguments = (self._workers, self._settings, self._connecting)
+        if is_server(self._source):
+            self._host = Front(str(self._source), *arguments)
         else:
-            self._accelerator = await asyncio.to_thread(connect, self._source, **self._connecting)
+            self._host = await asyncio.to_thread(_Embedded, self._source, *arguments)
 
     def reload_certificate(self) -> None:
         """Reads the certificate's files again; connections that are open keep the old one.
@@ -153,8 +200,8 @@ class AsyncServer:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._workers.close()
-        if self._accelerator is not None and self._accelerator is not self._source:
-            await asyncio.to_thread(self._accelerator.close)
+        if self._host is not None:
+            await self._host.close()
         logger.info("closed")
 
     async def __aenter__(self) -> Self:
@@ -208,20 +255,14 @@ class AsyncServer:
         writer: asyncio.StreamWriter,
     ) -> None:
         settings = self._settings
+        assert self._host is not None
         async with asyncio.timeout(settings.hello_seconds):
-            stream, version = await self._shaken_hands(socket)
-        assert self._accelerator is not None
+            stream, version = await self._shaken_hands(socket, await self._host.versions())
         inbox = Inbox(stream, Dechunker(settings.largest_message))
-        session = self._sessions[task] = Session(
-            stream,
-            inbox,
-            version,
-            self._accelerator,
-            self._workers,
-            settings,
-            name,
-            _local_address(writer),
-        )
+        link = Link(stream, inbox, version, name, _local_address(writer))
+        session = self._sessions[task] = await self._host.conversation(link)
+        if session is None:
+            raise FramingError("the server behind refused the version of Bolt")
         logger.debug("%s: Bolt %d.%d", name, *version)
         filling = asyncio.create_task(inbox.fill())
         timer = asyncio.get_running_loop().call_later(
@@ -235,7 +276,9 @@ class AsyncServer:
             if stream is not socket:
                 stream.close()
 
-    async def _shaken_hands(self, socket: SocketStream) -> tuple[ByteStream, Version]:
+    async def _shaken_hands(
+        self, socket: SocketStream, supported: tuple[Version, ...]
+    ) -> tuple[ByteStream, Version]:
         """The stream and the version of Bolt.
 
         Raises:
@@ -253,7 +296,7 @@ class AsyncServer:
                 "TLS, and this port has no certificate" if first[:2] == _TLS_RECORD else "no Bolt"
             )
             raise FramingError(f"the client speaks {what}")
-        version = await _version_with(socket, stream)
+        version = await _version_with(socket, stream, supported)
         if version is None:
             stream.write(framing.answer_of(None))
             await stream.drain()
@@ -283,16 +326,18 @@ class _Exact:
         return found
 
 
-async def _version_with(socket: Any, stream: ByteStream) -> Version | None:
+async def _version_with(
+    socket: Any, stream: ByteStream, supported: tuple[Version, ...]
+) -> Version | None:
     for proposal in framing.proposals(await socket.exactly(16)):
         if framing.is_manifest(proposal):
-            stream.write(framing.manifest())
+            stream.write(framing.manifest(supported))
             chosen = await socket.exactly(4)
             capabilities = b""
             while not framing.ends_varint(capabilities):
                 capabilities += await socket.exactly(1)
-            return framing.newest(chosen) if chosen[1] == 0 else None
-        version = framing.newest(proposal)
+            return framing.newest(chosen, supported) if chosen[1] == 0 else None
+        version = framing.newest(proposal, supported)
         if version is not None:
             stream.write(framing.answer_of(version))
             return version

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
-import logging
 import time
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from gpugda.serve.answers import Answer, Work, answer_on_graph
-from gpugda.serve.framing import NOOP, chunked
+from gpugda.serve.answers import Answer, answer_on_graph
+from gpugda.serve.conversation import INVALID, Conversation, EndError
 from gpugda.serve.inbox import read_message
-from gpugda.serve.messages import NoticeFilter, RefusedError, Tag, failure_of
-from gpugda.serve.packstream import Packer, PackStreamError
+from gpugda.serve.messages import NoticeFilter, RefusedError, Tag
+from gpugda.serve.packstream import PackStreamError
 from gpugda.serve.tools import answer_for_tools
 
 if TYPE_CHECKING:
@@ -21,14 +19,10 @@ if TYPE_CHECKING:
 
     from gpugda.accelerator import Accelerator
     from gpugda.serve.answers import Workers
-    from gpugda.serve.framing import Version
-    from gpugda.serve.inbox import Inbox
+    from gpugda.serve.conversation import Link
     from gpugda.serve.settings import Settings
-    from gpugda.serve.streams import ByteStream
 
 __all__ = ["Session"]
-
-logger = logging.getLogger(__name__)
 
 AGENT = "Neo4j/5.26.0+gpugda"
 """Drivers and tools refuse servers of other names, and choose their queries by the version."""
@@ -36,7 +30,6 @@ _BOOKMARK = "FB:gpugda"
 _RECEIVE_SECONDS = 120
 _ROUTE_SECONDS = 300
 _ENGINES = ("auto", "gpu")
-_INVALID = "Neo.ClientError.Request.Invalid"
 
 
 class State(Enum):
@@ -48,55 +41,27 @@ class State(Enum):
     FAILED = auto()
 
 
-class _EndError(Exception):
-    """Ends the conversation."""
-
-
-class Session:
+class Session(Conversation):
     """A client's conversation with an embedded graph.
 
     Args:
-        stream: The connection, after the hand-shake.
-        inbox: Its messages.
-        version: The version of Bolt.
+        link: The client's connection.
         accelerator: Answers the queries.
         workers: Threads for them.
         settings: The server's settings.
-        name: The connection's id.
-        own_address: The address at which the client reached this server.
     """
 
     def __init__(
-        self,
-        stream: ByteStream,
-        inbox: Inbox,
-        version: Version,
-        accelerator: Accelerator,
-        workers: Workers,
-        settings: Settings,
-        name: str,
-        own_address: str,
+        self, link: Link, accelerator: Accelerator, workers: Workers, settings: Settings
     ) -> None:
-        self._stream = stream
-        self._inbox = inbox
-        self._version = version
+        super().__init__(link, workers, settings)
         self._accelerator = accelerator
-        self._workers = workers
-        self._settings = settings
-        self._name = name
-        self._address = settings.advertise or own_address
         self._state = State.CONNECTED
-        self._packer = Packer()
-        self._utc = version >= (5, 0)
         self._wanted = self._wanted_here = NoticeFilter({})
-        self._out: list[bytes] = []
-        self._answers: dict[int, Answer] = {}
-        self._newest = self._next_qid = 0
+        self._next_qid = 0
         self._in_transaction = False
         self._deadline: float | None = None
         self._engine = "auto"
-        self._interrupt: Callable[[], None] = lambda: None
-        inbox.on_interrupt = lambda: self._interrupt()
 
     @property
     def is_idle(self) -> bool:
@@ -118,12 +83,12 @@ class Session:
                 if message is None:
                     break
                 await self._handle(message)
-        except _EndError:
+        except EndError:
             pass
         finally:
             self._answers.clear()
         if self._inbox.fault is not None:
-            self._fail(RefusedError(_INVALID, f"{self._inbox.fault}."))
+            self._fail(RefusedError(INVALID, f"{self._inbox.fault}."))
         await self._flush()
 
     # ------------------------------------------------------------------ messages
@@ -132,7 +97,7 @@ class Session:
             message = read_message(data)
             tag, fields = message.tag, message.fields
             if tag == Tag.GOODBYE:
-                raise _EndError
+                raise EndError
             if tag == Tag.RESET and self._state in (State.READY, State.FAILED):
                 self._reset()
             elif self._inbox.resets or self._state is State.FAILED:
@@ -140,25 +105,30 @@ class Session:
             else:
                 await self._dispatch(tag, fields)
         except PackStreamError as error:
-            self._fail(RefusedError(_INVALID, f"The message cannot be read: {error}."))
-            raise _EndError from error
+            self._fail(RefusedError(INVALID, f"The message cannot be read: {error}."))
+            raise EndError from error
         except RefusedError as error:
             self._fail(error)
 
     async def _dispatch(self, tag: int, fields: tuple[Any, ...]) -> None:
         allowed = _MESSAGES[self._state]
         found = allowed.get(tag)
-        if found is None or (tag == Tag.RUN and self._answers and not self._in_transaction):
+        streams = bool(self._answers)
+        if tag in (Tag.PULL, Tag.DISCARD):
+            found = found if streams else None
+        elif streams and not self._in_transaction:
+            found = None
+        if found is None:
             name = Tag(tag).name if tag in list(Tag) else f"of tag {tag:02X}"
-            state = "STREAMING" if self._answers else self._state.name
+            state = "STREAMING" if streams else self._state.name
             self._fail(
-                RefusedError(_INVALID, f"Message {name} cannot be handled in the {state} state.")
+                RefusedError(INVALID, f"Message {name} cannot be handled in the {state} state.")
             )
-            raise _EndError
+            raise EndError
         handle, kinds = found
         if len(fields) != len(kinds) or not all(map(isinstance, fields, kinds)):
-            self._fail(RefusedError(_INVALID, "The message has fields of other types or number."))
-            raise _EndError
+            self._fail(RefusedError(INVALID, "The message has fields of other types or number."))
+            raise EndError
         await handle(self, *fields)
 
     def _reset(self) -> None:
@@ -198,7 +168,8 @@ class Session:
         self._succeed({"advertised_address": self._address} if self._version >= (5, 8) else {})
 
     async def _logoff(self) -> None:
-        self._refuse_if_busy("LOGOFF")
+        if self._in_transaction:
+            self._refuse("LOGOFF")
         self._state = State.AUTHENTICATION
         self._succeed()
 
@@ -215,18 +186,21 @@ class Session:
         self._succeed({"rt": table})
 
     async def _begin(self, extra: dict[str, Any]) -> None:
-        self._refuse_if_busy("BEGIN")
+        if self._in_transaction:
+            self._refuse("BEGIN")
         self._begin_work(extra)
         self._in_transaction = True
         self._succeed({"db": self._settings.database} if self._version >= (5, 8) else {})
 
     async def _commit(self) -> None:
-        self._refuse_outside("COMMIT")
+        if not self._in_transaction:
+            self._refuse("COMMIT")
         self._end_transaction()
         self._succeed({"bookmark": _BOOKMARK})
 
     async def _rollback(self) -> None:
-        self._refuse_outside("ROLLBACK")
+        if not self._in_transaction:
+            self._refuse("ROLLBACK")
         self._end_transaction()
         self._succeed()
 
@@ -240,28 +214,14 @@ class Session:
             raise RefusedError(_TIMED_OUT, "The transaction has not completed within its timeout.")
         result, plan = await self._work(self._answered, text, parameters, timeout)
         answer = Answer(result, self._version, utc=self._utc, wanted=self._wanted_here, plan=plan)
-        answer.qid = self._newest = self._next_qid
+        self._add(answer, self._next_qid)
         self._next_qid += 1
-        self._answers[answer.qid] = answer
         found = {"t_first": answer.milliseconds, "fields": answer.fields}
         if self._in_transaction:
             found["qid"] = answer.qid
         elif self._version >= (5, 8):
             found["db"] = self._settings.database
         self._succeed(found)
-
-    async def _pull(self, extra: dict[str, Any]) -> None:
-        count, answer = self._asked(extra)
-        end = answer.end_of(count)
-        while answer.is_before(end):
-            self._out.append(await self._work(answer.block, end))
-            await self._flush()
-        self._finish(answer)
-
-    async def _discard(self, extra: dict[str, Any]) -> None:
-        count, answer = self._asked(extra)
-        answer.skip(count)
-        self._finish(answer)
 
     # ------------------------------------------------------------------ parts of them
     def _begin_work(self, extra: Mapping[str, Any]) -> None:
@@ -270,7 +230,7 @@ class Session:
             raise RefusedError(_ARGUMENT, "An embedded graph has no users to impersonate.")
         timeout = extra.get("tx_timeout")
         if timeout is not None and (not isinstance(timeout, int) or timeout < 0):
-            raise RefusedError(_INVALID, "tx_timeout has to be a number of milliseconds.")
+            raise RefusedError(INVALID, "tx_timeout has to be a number of milliseconds.")
         self._deadline = time.monotonic() + timeout / 1000 if timeout else None
         metadata = extra.get("tx_metadata")
         engine = metadata.get("gpugda", "auto") if isinstance(metadata, dict) else "auto"
@@ -288,64 +248,14 @@ class Session:
             return found, {}
         return answer_on_graph(self._accelerator, text, parameters, timeout, self._engine)
 
-    def _asked(self, extra: Mapping[str, Any]) -> tuple[int, Answer]:
-        count, qid = extra.get("n", -1), extra.get("qid", -1)
-        if not isinstance(count, int) or not isinstance(qid, int) or count == 0 or count < -1:
-            raise RefusedError(_INVALID, "n has to be -1 or a positive number, and qid a number.")
-        answer = self._answers.get(self._newest if qid == -1 else qid)
-        if answer is None and not self._answers:
-            self._fail(RefusedError(_INVALID, "There is no result to read."))
-            raise _EndError
-        if answer is None:
-            raise RefusedError(_INVALID, f"There is no open result with the number {qid}.")
-        return count, answer
-
-    def _finish(self, answer: Answer) -> None:
-        if answer.has_more:
-            self._succeed({"has_more": True})
-            return
-        del self._answers[answer.qid]
-        found = {**answer.metadata(), "db": self._settings.database}
-        if not self._in_transaction:
-            found["bookmark"] = _BOOKMARK
-        self._succeed(found)
+    def _last_facts(self) -> dict[str, Any]:
+        found = {"db": self._settings.database}
+        return found if self._in_transaction else {**found, "bookmark": _BOOKMARK}
 
     def _end_transaction(self) -> None:
         self._answers.clear()
         self._in_transaction = False
         self._deadline = None
-
-    async def _work(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Calls a function in a thread, and tells a client that waits long that it lives.
-
-        Raises:
-            RefusedError: The function failed, or the client interrupted it.
-        """
-        await self._flush()
-        work = Work()
-        future = self._workers.start(work, function, *arguments)
-
-        def interrupt() -> None:
-            work.cancel()
-            future.cancel()
-
-        self._interrupt = interrupt
-        if self._inbox.resets or self._inbox.ended:
-            interrupt()
-        try:
-            while not (await asyncio.wait({future}, timeout=self._settings.alive_seconds))[0]:
-                self._stream.write(NOOP)
-            return future.result()
-        except asyncio.CancelledError:
-            if self._inbox.ended:
-                raise _EndError from None
-            raise failure_of(RuntimeError(), cancelled=True) from None
-        except Exception as error:
-            logger.info("query of %s failed: %s", self._name, str(error).partition("\n")[0])
-            raise failure_of(error, cancelled=work.cancelled) from error
-        finally:
-            interrupt()
-            self._interrupt = lambda: None
 
     # ------------------------------------------------------------------ checks
     def _check_user(self, token: Mapping[str, Any]) -> None:
@@ -362,7 +272,7 @@ class Session:
             code = "Neo.ClientError.Security.Unauthorized"
             message = "The client is unauthorized due to authentication failure."
             self._fail(RefusedError(code, message))
-            raise _EndError
+            raise EndError
 
     def _check_database(self, extra: Mapping[str, Any]) -> None:
         name = extra.get("db")
@@ -371,38 +281,15 @@ class Session:
             code = "Neo.ClientError.Database.DatabaseNotFound"
             raise RefusedError(code, f"Graph not found: {str(name)[:100]}")
 
-    def _refuse_if_busy(self, name: str) -> None:
-        if not self.is_idle:
-            self._fail(
-                RefusedError(_INVALID, f"Message {name} cannot be handled in a transaction.")
-            )
-            raise _EndError
-
-    def _refuse_outside(self, name: str) -> None:
-        if not self._in_transaction:
-            self._fail(
-                RefusedError(_INVALID, f"Message {name} cannot be handled in the READY state.")
-            )
-            raise _EndError
-
-    # ------------------------------------------------------------------ output
-    def _succeed(self, metadata: Mapping[str, Any] | None = None) -> None:
-        self._send(Tag.SUCCESS, dict(metadata or {}))
+    def _refuse(self, name: str) -> None:
+        state = "TX_READY" if self._in_transaction else "READY"
+        self._fail(RefusedError(INVALID, f"Message {name} cannot be handled in the {state} state."))
+        raise EndError
 
     def _fail(self, failure: RefusedError) -> None:
         self._end_transaction()
         self._state = State.FAILED
         self._send(Tag.FAILURE, failure.metadata(self._version))
-
-    def _send(self, tag: Tag, *fields: Any) -> None:
-        self._out.append(chunked(self._packer.message(tag, *fields)))
-
-    async def _flush(self) -> None:
-        if self._out:
-            data = b"".join(self._out)
-            self._out.clear()
-            self._stream.write(data)
-            await self._stream.drain()
 
 
 _ARGUMENT = "Neo.ClientError.Statement.ArgumentError"

@@ -34,10 +34,15 @@ def graph():
         yield accelerator
 
 
-@pytest.fixture(scope="module")
-def server(graph):
+@pytest.fixture(scope="module", params=["alone", "relayed"])
+def server(request, graph):
+    """A server alone, or one that relays to a server alone."""
     with served(graph, largest_message=1 << 20) as made:
-        yield made
+        if request.param == "alone":
+            yield made
+            return
+        with served(f"bolt://{made.address}", largest_message=1 << 20) as front:
+            yield front
 
 
 @pytest.fixture

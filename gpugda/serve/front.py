@@ -1,0 +1,162 @@
+"""This server before a Neo4j: what is shared by all clients."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import ssl
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from gpugda.accelerate.accelerators import Accelerators
+from gpugda.accelerate.gate import Gate
+from gpugda.accelerate.opening import open_accelerator
+from gpugda.config import parse_freshness
+from gpugda.errors import ConfigurationError
+from gpugda.serve import framing
+from gpugda.serve.backend import Backend
+from gpugda.serve.framing import VERSIONS
+from gpugda.serve.relay import Relay
+
+if TYPE_CHECKING:
+    from gpugda.serve.answers import Workers
+    from gpugda.serve.conversation import Link
+    from gpugda.serve.framing import Version
+    from gpugda.serve.settings import Settings
+
+__all__ = ["Front", "is_server"]
+
+logger = logging.getLogger(__name__)
+
+_ADDRESS = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://", re.IGNORECASE)
+_DEFAULT_PORT = 7687
+_MOST_REFUSED = 10_000
+_REFUSED_SECONDS = 60.0
+
+
+def is_server(source: object) -> bool:
+    """True for the address of a Neo4j."""
+    return isinstance(source, str) and _ADDRESS.match(source.strip()) is not None
+
+
+class Front:
+    """A server before a Neo4j, whose reads it accelerates.
+
+    Args:
+        address: The address of the Neo4j.
+        workers: Threads for queries.
+        settings: The server's settings.
+        options: Options of `gpugda.connect`; ``auth`` is the account that reads snapshots.
+
+    Raises:
+        ConfigurationError: An option is invalid.
+    """
+
+    def __init__(
+        self, address: str, workers: Workers, settings: Settings, options: dict[str, Any]
+    ) -> None:
+        self.address = address.strip()
+        parts = urlsplit(self.address)
+        if not parts.hostname:
+            raise ConfigurationError(f"{address!r} names no host.")
+        self._host, self._port = parts.hostname, parts.port or _DEFAULT_PORT
+        self._tls = _tls_of(parts.scheme.lower())
+        self._workers = workers
+        self._settings = settings
+        freshness = parse_freshness(options.get("freshness", "strict"))
+        self._accelerators = Accelerators(
+            None, lambda name: open_accelerator(self.address, name, options)
+        )
+        self.gate = Gate(self._accelerators, strict=freshness.policy == "strict")
+        self._versions: tuple[Version, ...] = ()
+        self._refused: OrderedDict[str, float] = OrderedDict()
+
+    async def versions(self) -> tuple[Version, ...]:
+        """The versions of Bolt that both the Neo4j and this server speak.
+
+        Raises:
+            OSError: The Neo4j cannot be reached.
+            EOFError: It closed the connection.
+        """
+        if not self._versions:
+            try:
+                self._versions = await self._asked_versions()
+            except (OSError, EOFError, TimeoutError):
+                logger.warning("%s cannot be reached", self.address)
+                raise
+            logger.info("%s speaks %s", self.address, ", ".join(map(_shown, self._versions)))
+        return self._versions
+
+    async def conversation(self, link: Link) -> Relay | None:
+        """A client's conversation, on a connection of its own; None if the Neo4j refused it.
+
+        Raises:
+            OSError: The Neo4j cannot be reached.
+            EOFError: It closed the connection.
+        """
+        backend = await Backend.connect_as(self._host, self._port, self._tls, link.version)
+        if backend is None:
+            self._versions = ()  # another Neo4j answers at this address now
+            return None
+        return Relay(link, backend, self, self._workers, self._settings)
+
+    def is_refused(self, text: str) -> bool:
+        """True if the device cannot answer this text, whatever the cost."""
+        until = self._refused.get(text)
+        return until is not None and time.monotonic() < until
+
+    def note_refused(self, text: str) -> None:
+        """Notes for a while that the device cannot answer a text: parameters or data may matter."""
+        self._refused[text] = time.monotonic() + _REFUSED_SECONDS
+        self._refused.move_to_end(text)
+        if len(self._refused) > _MOST_REFUSED:
+            self._refused.popitem(last=False)
+
+    def accelerator(self, database: str) -> Any:
+        """The accelerator of a database, or a sentence why there is none."""
+        return self._accelerators.get(database)
+
+    async def close(self) -> None:
+        """Closes the accelerators."""
+        await asyncio.to_thread(self.gate.close)
+
+    async def _asked_versions(self) -> tuple[Version, ...]:
+        backend, answer = await Backend.connect(self._host, self._port, self._tls, framing.MANIFEST)
+        try:
+            offered = await self._offered(backend) if answer == framing.MANIFEST else []
+        finally:
+            backend.close()
+        found = tuple(each for each in VERSIONS if any(framing.newest(o, (each,)) for o in offered))
+        if found:
+            return found
+        # An old server, which answers with one version at a time.
+        tried = [
+            (each, await Backend.connect_as(self._host, self._port, self._tls, each))
+            for each in VERSIONS
+        ]
+        for _, connection in tried:
+            if connection is not None:
+                connection.close()
+        return tuple(each for each, connection in tried if connection is not None)
+
+    async def _offered(self, backend: Backend) -> list[bytes]:
+        (count,) = await backend.exactly(1)
+        return [await backend.exactly(4) for _ in range(count)]
+
+
+def _shown(version: Version) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def _tls_of(scheme: str) -> ssl.SSLContext | None:
+    if scheme.endswith("+s"):
+        return ssl.create_default_context()
+    if not scheme.endswith("+ssc"):
+        return None
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # what +ssc asks for
+    return context
