@@ -43,6 +43,7 @@ from gpugda.execute.row_bounds import RowBounds
 from gpugda.plan import logical
 from gpugda.plan.rules.count_complement import complement_count
 from gpugda.plan.rules.count_rows import count_rows
+from gpugda.plan.rules.keep_errors import keep_errors, without_last_projection
 from gpugda.plan.rules.reach_once import reach_once
 from gpugda.plan.rules.unroll import unrolled
 from gpugda.query import ast
@@ -70,7 +71,7 @@ def lower(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operato
         columns: Columns that are read.
         text: Query text, for errors.
     """
-    tree = reach_once(count_rows(tree))
+    tree = keep_errors(reach_once(count_rows(tree)))
     return _Lowering(text, 0).lower(tree, frozenset(columns), weighted=False)
 
 
@@ -291,14 +292,18 @@ class _Lowering:
     ) -> Operator:
         items = tree.columns
         if not hidden and not isinstance(tree.input, logical.Aggregate):
-            items = tuple(item for item in items if item.name in needed)
+            read = needed | tree.failing
+            items = tuple(item for item in items if item.name in read)
         below = all_names(item.expression for item in items) | hidden
         if tree.keeps:
             below |= needed - {item.name for item in items}
         weighted = weighted and _are_steady(item.expression for item in items)
-        child = self.lower(tree.input, below, weighted=weighted)
-        if bounds is not None:
-            child = Slice(child, bounds)
+        if bounds is None:
+            child = self.lower(tree.input, below, weighted=weighted)
+        elif bounds.skip is None and isinstance(tree.input, logical.Project):
+            child = self._project(tree.input, below, frozenset(), bounds, weighted=weighted)
+        else:
+            child = Slice(self.lower(tree.input, below, weighted=weighted), bounds)
         return Project(child, items, keeps=tree.keeps, hidden=hidden)
 
     def _aggregate(self, tree: logical.Aggregate) -> Operator:
@@ -390,9 +395,11 @@ def lower_subquery(
         text: Query text, for errors.
         exists: True if only the existence of rows matters.
     """
-    return _Lowering(text, 1 << 10).lower(
-        reach_once(count_rows(tree), exists=exists), frozenset(columns), weighted=not columns
-    )
+    tree = reach_once(count_rows(tree), exists=exists)
+    if not columns:
+        tree = without_last_projection(tree)
+    tree = keep_errors(tree, stops=exists)
+    return _Lowering(text, 1 << 10).lower(tree, frozenset(columns), weighted=not columns)
 
 
 def _looked_up(sub: Operator, child: Operator) -> Operator | None:

@@ -291,11 +291,13 @@ class Project:
             position.
         keeps: True if the input columns stay (LET). Otherwise they are hidden, except from sort
             keys directly above.
+        failing: Columns that are computed even if nothing reads them, as they may be errors.
     """
 
     input: Logical
     columns: tuple[OutputColumn, ...]
     keeps: bool = False
+    failing: frozenset[str] = frozenset()
 
 
 @value(frozen=True, slots=True)
