@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ARROW = " ==> "
+NOT_SHOWN = "? the driver cannot hold it: BrokenRecordError"
 FOLDER = Path(__file__).parent / "conformance" / "functions"
 
 
@@ -75,6 +76,7 @@ _PLAIN: dict[type, Callable[[Any], str]] = {
     dict: lambda value: "{" + ", ".join(f"{k}: {rendered(value[k])}" for k in sorted(value)) + "}",
 }
 _KINDS_OF_TIME: dict[str, Callable[[Any], str]] = {
+    "BrokenHydrationObject": lambda value: NOT_SHOWN,
     "Date": lambda value: f"date({value.iso_format()})",
     "Time": lambda value: f"{'local' if value.tzinfo is None else ''}time({value.iso_format()})",
     "DateTime": lambda value: f"{'local' if value.tzinfo is None else ''}datetime({_zoned(value)})",

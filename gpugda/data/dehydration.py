@@ -201,7 +201,7 @@ def _of_pandas(value: Any, depth: int) -> Any:
 def _of_driver(value: Any, _: int) -> Any:
     time, spatial, kind = neo4j_time(), neo4j_spatial(), type(value)
     if kind in (time.Date, time.Duration):
-        if value == time.ZeroDate:
+        if value is time.ZeroDate:
             raise ValueError("there is no date 0000-00-00")
         return value
     if kind in (time.Time, time.DateTime):

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
+from gpugda.data.driver_values import as_driver_gives
 from gpugda.data.identities import identity_of
-from gpugda.data.temporal import as_driver_gives
 from gpugda.text_order import as_stored, may_differ
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from gpugda.data.arrow_numbers import arrow_texts
 from gpugda.data.column import Column, ColumnKind, constant_null
 from gpugda.data.dehydration import dehydrated
 from gpugda.data.dictionaries import encode_objects, encode_strings
+from gpugda.data.driver_values import from_driver
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ def property_value(value: Any) -> Any:
     """
     if type(value) in _PLAIN:
         return value
+    try:
+        value = from_driver(value)
+    except ValueError as error:
+        raise SourceError(f"Neo4j has a value that cannot be kept here: {error}") from error
     try:
         found = dehydrated(value)
     except ValueError as error:

@@ -5,30 +5,33 @@ first such value occurs, so that graphs without any never load them.
 
 Neo4j distinguishes the offset ``Z`` and the zone ``[UTC]``. Its driver returns ``pytz.UTC`` for
 both, and sends that as the zone. Here ``pytz.UTC`` stands for the zone only; values at the offset 0
-have a fixed offset of pytz, as at any other. `as_driver_gives` converts them back for users.
+have a fixed offset of pytz, as at any other. `gpugda.data.driver_values` converts them back for
+users.
 """
 
 from __future__ import annotations
 
 import datetime
 import importlib
-import operator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import SourceError
-from gpugda.text_order import StoredText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "as_driver_gives",
+    "any_date",
+    "any_datetime",
     "at_offset_zero",
     "date_from_days",
     "datetime_from_ticks",
     "duration_from_ticks",
     "identity_of_temporal",
+    "is_at_offset_zero",
+    "is_far",
+    "is_near_end",
     "is_of_pytz",
     "is_stored_object",
     "neo4j_spatial",
@@ -44,6 +47,10 @@ __all__ = [
 ]
 
 _EPOCH_ORDINAL = datetime.date(1970, 1, 1).toordinal()
+_LAST_ORDINAL = datetime.date.max.toordinal()
+_DAYS_PER_400_YEARS = 146_097
+_EDGE = 2
+"""Days near the ends of the years 1 to 9999 in which a zone's offset may lead out of them."""
 _TICKS_PER_SECOND = 10**9
 _TICKS_PER_DAY = 86_400 * _TICKS_PER_SECOND
 
@@ -141,6 +148,57 @@ def duration_from_ticks(nanoseconds: int) -> Any:
     return neo4j_time().Duration(days=days, seconds=seconds, nanoseconds=ticks)
 
 
+# ------------------------------------------------------------------ years below 1, above 9999
+def is_far(value: Any) -> bool:
+    """True for a date or date-time outside the years 1 to 9999, the range of the driver."""
+    if type(value).__name__ not in ("Date", "DateTime"):
+        return False
+    return not 1 <= value.to_ordinal() <= _LAST_ORDINAL
+
+
+def is_near_end(value: Any) -> bool:
+    """True for a date or date-time in whose zone or in UTC the year may be outside 1 to 9999."""
+    if type(value).__name__ not in ("Date", "DateTime"):
+        return False
+    return not _EDGE < value.to_ordinal() <= _LAST_ORDINAL - _EDGE
+
+
+def any_date(days: int) -> Any:
+    """As `date_from_days`, of any year.
+
+    Neo4j has dates that the driver's constructors refuse. Its class can hold them: this restores
+    one as from a pickle. They compare, order and group like others; only what needs Python's
+    calendar, such as ``replace`` and ``to_native``, fails.
+    """
+    ordinal = _EPOCH_ORDINAL + days
+    if 1 <= ordinal <= _LAST_ORDINAL:
+        return date_from_days(days)
+    era, rest = divmod(ordinal - 1, _DAYS_PER_400_YEARS)
+    civil = datetime.date.fromordinal(rest + 1)
+    parts = {"ordinal": ordinal, "year": civil.year + 400 * era, "month": civil.month}
+    parts["day"] = civil.day
+    return neo4j_time().Date._restore({f"_Date__{name}": part for name, part in parts.items()})
+
+
+def any_datetime(nanoseconds: int, zone: Any = None) -> Any:
+    """As `datetime_from_ticks`, of any year."""
+    ordinal = _EPOCH_ORDINAL + nanoseconds // _TICKS_PER_DAY
+    if _EDGE < ordinal <= _LAST_ORDINAL - _EDGE:
+        return datetime_from_ticks(nanoseconds, zone)
+    if zone is not None:
+        # In a named zone the offset near the end of the calendar applies.
+        near = min(max(ordinal, 1 + _EDGE), _LAST_ORDINAL - _EDGE)
+        moment = datetime.datetime.fromordinal(near).replace(tzinfo=zone)
+        if zone.utcoffset(None) is None:
+            moment = zone.fromutc(moment)
+            zone = moment.tzinfo
+        nanoseconds += _ticks(zone.utcoffset(moment))
+    days, rest = divmod(nanoseconds, _TICKS_PER_DAY)
+    clock = time_from_ticks(rest)
+    clock = clock if zone is None else clock.replace(tzinfo=zone)
+    return neo4j_time().DateTime.combine(any_date(days), clock)
+
+
 # ------------------------------------------------------------------ zones
 def zone_from_name(name: str) -> Any:
     """The zone with a name such as ``Europe/Berlin`` or an offset such as ``+05:30``.
@@ -187,28 +245,12 @@ def _offset_zero() -> Any:
 
 def at_offset_zero(value: Any) -> Any:
     """A value in the zone UTC, changed to the offset 0."""
-    return value.replace(tzinfo=_offset_zero())
+    return neo4j_time().DateTime.combine(value.date(), value.time().replace(tzinfo=_offset_zero()))
 
 
-def as_driver_gives(value: Any) -> Any:
-    """A value, or a list or map of values, as the driver returns it.
-
-    The offset 0 becomes ``pytz.UTC``, and stored texts become plain ones. Returns the value itself
-    if there is nothing to convert.
-    """
-    if type(value) is StoredText:
-        return str(value)
-    if type(value) is list:
-        shown = [as_driver_gives(item) for item in value]
-        return shown if any(map(operator.is_not, shown, value)) else value
-    if type(value) is dict:
-        values = [as_driver_gives(item) for item in value.values()]
-        is_same = not any(map(operator.is_not, values, value.values()))
-        return value if is_same else dict(zip(value, values, strict=True))
-    zone = getattr(value, "tzinfo", None)
-    if zone is None or zone is not _offset_zero():
-        return value
-    return value.replace(tzinfo=importlib.import_module("pytz").UTC)
+def is_at_offset_zero(value: Any) -> bool:
+    """True for a time at the offset 0, which the driver returns in the zone UTC."""
+    return getattr(value, "tzinfo", None) is _offset_zero()
 
 
 def own_zone(zone: datetime.tzinfo, offset: datetime.timedelta) -> Any:
@@ -232,7 +274,9 @@ def rezoned(value: Any) -> Any:
         ValueError: The zone is unknown.
     """
     zone = getattr(value, "tzinfo", None)
-    if zone is None or (is_of_pytz(zone) and zone.utcoffset(None) is not None):
+    if zone is None:
+        return value
+    if is_of_pytz(zone) and (zone.utcoffset(None) is not None or is_near_end(value)):
         return value
     native = value.to_native()
     if is_of_pytz(zone) and zone.normalize(native).tzinfo is zone:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, concatenate
+from gpugda.data.driver_values import as_driver_gives
 from gpugda.data.runs import places_in_runs
 from gpugda.expressions.operands import distinct_values, used_codes
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,19 +55,27 @@ class ColumnLists:
 
     def values(self, codes: NDArray[np.int32]) -> list[Any]:
         """The lists of these codes; decodes each distinct element once."""
+        return self._lists(codes)
+
+    def _lists(
+        self, codes: NDArray[np.int32], convert: Callable[[Any], Any] | None = None
+    ) -> list[Any]:
         first, last = self.offsets[codes], self.offsets[codes + 1]
         lengths = last - first
         inside = places_in_runs(lengths)
         rows = np.repeat(first, lengths) + inside
         places, distinct = distinct_values(self.elements.take(rows), len(rows))
+        if convert is not None:
+            distinct = list(map(convert, distinct))
         items = [distinct[place] for place in places.tolist()]
         ends = np.cumsum(lengths).tolist()
         starts = [0, *ends[:-1]] if ends else []
         return [items[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
-        """As `values`."""
-        return self.values(codes)
+        """As `values`, elements in the driver's form."""
+        is_plain = self.elements.kind is not ColumnKind.OBJECT
+        return self._lists(codes, None if is_plain else as_driver_gives)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

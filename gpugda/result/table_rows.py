@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.data.chunked_column import chunks_of
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.driver_values import is_broken
 from gpugda.data.unique_values import unique_values
 from gpugda.result.entities import PlainEntities
 from gpugda.result.rows import RowReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import neo4j
     import pyarrow as pa
@@ -134,7 +135,9 @@ class TableRows:
             ColumnKind.STRING: None,
             ColumnKind.BOOLEAN: None,
         }.get(column.kind, "object")
-        return self._reader().column(place, start, self.row_count), dtype
+        values = self._reader().column(place, start, self.row_count)
+        self._refuse_broken({place: values})
+        return values, dtype
 
     def _columns(self, places: Sequence[int | None], start: int, stop: int) -> list[Iterable[Any]]:
         """The values of these columns. If one holds entities, all such columns are read.
@@ -149,7 +152,22 @@ class TableRows:
         reader = self._reader()
         reader.meet(wanted, start, stop)
         made = {place: reader.column(place, start, stop) for place in sorted(wanted)}
+        self._refuse_broken({place: made[place] for place in places if place is not None})
         return [repeat(None, stop - start) if each is None else made[each] for each in places]
+
+    def _refuse_broken(self, columns: Mapping[int, Sequence[Any]]) -> None:
+        """Raises the driver's error for the first value that it cannot show; see `is_broken`."""
+        broken = [
+            (next(row for row, value in enumerate(values) if is_broken(value)), place)
+            for place, values in columns.items()
+            if not self._is_scalar(place) and any(map(is_broken, values))
+        ]
+        if broken:
+            from gpugda.result.records import make_records
+
+            row, place = min(broken)
+            values = [columns[each][row] if each in columns else None for each in range(place + 1)]
+            make_records(self.names[: place + 1], [tuple(values)])[0].value(place)
 
     def _is_scalar(self, place: int) -> bool:
         return self.table.columns[place].kind in _SCALARS

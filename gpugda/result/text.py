@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from gpugda.data.driver_values import from_driver, is_broken
+from gpugda.expressions.temporal.printing import moment_text
 from gpugda.result.entities import NodeValue, PathValue, RelationshipValue
 
 if TYPE_CHECKING:
@@ -86,6 +88,8 @@ def _other(value: Any) -> str:
             f"{axis}: {_float(float(each))}" for axis, each in zip("xyz", value, strict=False)
         )
         return f"point({{srid: {value.srid}, {names}}})"
+    if is_broken(value):
+        return moment_text(from_driver(value))
     iso_format = getattr(value, "iso_format", None)
     return str(iso_format() if iso_format else value)
 

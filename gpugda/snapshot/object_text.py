@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.data.dictionaries import identity_of
 from gpugda.data.temporal import (
-    datetime_from_ticks,
+    any_date,
+    any_datetime,
+    is_far,
     neo4j_spatial,
     neo4j_time,
     zone_from_name,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["check_object", "object_from_text", "object_to_text"]
 
 _TICKS_PER_SECOND = 10**9
+_EPOCH_ORDINAL = datetime.date(1970, 1, 1).toordinal()
+_MOST_DAYS = 366 * 10**9
 _ZONE_UTC = "[UTC]"
 """The zone named UTC. Older files wrote plain ``UTC`` for it and for the offset 0 alike."""
 _SPATIAL = ("Point", "CartesianPoint", "WGS84Point")
@@ -102,11 +106,18 @@ def _zone_fields(value: Any) -> dict[str, Any]:
     return {"offset": seconds, "zone": _ZONE_UTC if name == "UTC" else name}
 
 
+def _date_fields(date: Any, name: str) -> dict[str, Any]:
+    """ISO 8601; outside the years 1 to 9999, which it cannot express, days since 1970."""
+    if is_far(date):
+        return {"days": date.to_ordinal() - _EPOCH_ORDINAL}
+    return {name: date.iso_format()}
+
+
 _ENCODERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
-    "Date": lambda value: {"value": value.iso_format()},
+    "Date": lambda value: _date_fields(value, "value"),
     "Time": lambda value: {"ticks": value.ticks, **_zone_fields(value)},
     "DateTime": lambda value: {
-        "date": value.date().iso_format(),
+        **_date_fields(value.date(), "date"),
         "ticks": value.time().ticks,
         **_zone_fields(value),
     },
@@ -137,25 +148,31 @@ def _zone(value: Mapping[str, Any]) -> Any:
     return zone_from_offset(datetime.timedelta(seconds=value["offset"]))
 
 
+def _date(value: Mapping[str, Any], name: str) -> Any:
+    if name in value:
+        return neo4j_time().Date.from_iso_format(value[name])
+    if abs(value["days"]) > _MOST_DAYS:
+        raise ValueError("a date beyond the years of Neo4j")
+    return any_date(value["days"])
+
+
 def _time(value: Mapping[str, Any]) -> Any:
     plain = neo4j_time().Time.from_ticks(value["ticks"])
     return plain.replace(tzinfo=_zone(value)) if "zone" in value else plain
 
 
 def _datetime(value: Mapping[str, Any]) -> Any:
-    date = neo4j_time().Date.from_iso_format(value["date"])
-    epoch = neo4j_time().Date(1970, 1, 1)
-    days = date.to_ordinal() - epoch.to_ordinal()
+    days = _date(value, "date").to_ordinal() - _EPOCH_ORDINAL
     wall_ticks = days * 86_400 * _TICKS_PER_SECOND + value["ticks"]
     if "zone" not in value:
-        return datetime_from_ticks(wall_ticks)
+        return any_datetime(wall_ticks)
     # From the instant, so that a time in the repeated hour at the end of summer time is kept.
-    return datetime_from_ticks(wall_ticks - value["offset"] * _TICKS_PER_SECOND, _zone(value))
+    return any_datetime(wall_ticks - value["offset"] * _TICKS_PER_SECOND, _zone(value))
 
 
 _DECODERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "float": lambda value: float(value["value"]),
-    "Date": lambda value: neo4j_time().Date.from_iso_format(value["value"]),
+    "Date": lambda value: _date(value, "value"),
     "Time": _time,
     "DateTime": _datetime,
     "Duration": lambda value: neo4j_time().Duration(

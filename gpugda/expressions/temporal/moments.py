@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugda.data.temporal import datetime_from_ticks, neo4j_time
+from gpugda.data.temporal import any_date, any_datetime, neo4j_time
 from gpugda.errors import UnsupportedQueryError
 from gpugda.expressions.kinds import kind_of_value
 from gpugda.expressions.temporal.calendar import (
     NANOS_PER_DAY,
     NANOS_PER_SECOND,
     civil_of,
-    days_of,
 )
 from gpugda.expressions.temporal.zones import (
     Zone,
@@ -21,6 +20,9 @@ from gpugda.expressions.temporal.zones import (
     zone_of,
 )
 from gpugda.types import value
+
+_EPOCH_ORDINAL = 719_163
+_LARGEST_YEAR = 999_999_999
 
 __all__ = ["Moment", "at_instant", "at_wall", "moment_of", "value_of_moment"]
 
@@ -88,7 +90,7 @@ def moment_of(given: Any) -> Moment:
 
 
 def _days(given: Any) -> int:
-    return days_of(given.year, given.month, given.day)
+    return int(given.to_ordinal()) - _EPOCH_ORDINAL
 
 
 def _time(given: Any) -> Moment:
@@ -103,30 +105,17 @@ def value_of_moment(moment: Moment) -> Any:
     """Composes the value.
 
     Raises:
-        UnsupportedQueryError: The year is outside 1 to 9999, the range of the value classes.
+        UnsupportedQueryError: The year is outside -999999999 to 999999999, Neo4j's range.
     """
     time = neo4j_time()
     if moment.days is None:
         found = time.Time.from_ticks(moment.nanos)
         return found if moment.zone is None else found.replace(tzinfo=tzinfo_of(moment.zone))
-    year, month, day = civil_of(moment.days)
-    if not 1 <= year <= 9999:
+    year = civil_of(moment.days).year
+    if abs(year) > _LARGEST_YEAR:
         raise UnsupportedQueryError(
             f"the year {year} is not supported by this engine", construct="far year"
         )
     if moment.nanos is None:
-        return time.Date(year, month, day)
-    if moment.zone is None:
-        return datetime_from_ticks(moment.instant)
-    return _zoned(moment)
-
-
-def _zoned(moment: Moment) -> Any:
-    assert moment.zone is not None
-    try:
-        return datetime_from_ticks(moment.instant, tzinfo_of(moment.zone))
-    except (ValueError, OverflowError):
-        message = (
-            f"{civil_of(moment.days or 0).year} in {moment.zone} is not supported by this engine"
-        )
-        raise UnsupportedQueryError(message, construct="far year") from None
+        return any_date(moment.days)
+    return any_datetime(moment.instant, None if moment.zone is None else tzinfo_of(moment.zone))

@@ -12,7 +12,8 @@ __all__ = ["duration_text", "moment_text", "offset_text"]
 
 def _date_text(days: int) -> str:
     year, month, day = civil_of(days)
-    return f"{year:04}-{month:02}-{day:02}"
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04}-{month:02}-{day:02}"
 
 
 def _clock_text(nanos: int) -> str:

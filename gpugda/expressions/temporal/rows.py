@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.temporal import as_driver_gives
+from gpugda.data.driver_values import as_driver_gives
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND, SECONDS_PER_DAY
 from gpugda.expressions.temporal.durations import make_duration
 from gpugda.expressions.temporal.moments import Moment, value_of_moment
@@ -70,7 +70,7 @@ class MomentRows(_Rows):
     """A dictionary of dates or datetimes; see `Moment`.
 
     Args:
-        days: Days since 1970, within the years 1 to 9999.
+        days: Days since 1970.
         nanos: Nanoseconds since midnight; None for dates.
         offset: Offset from UTC in seconds; None without a zone.
     """

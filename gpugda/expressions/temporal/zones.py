@@ -58,6 +58,8 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST = -62_135_300_000
 _LAST = 253_402_000_000
 """Seconds near the ends of Python's calendar; zone rules do not change beyond."""
+_CYCLE = 146_097 * 86_400
+"""Seconds of 400 years, after which the calendar and with it the rules repeat."""
 
 
 @functools.lru_cache(maxsize=700)
@@ -72,7 +74,9 @@ def _seconds(offset: datetime.timedelta | None) -> int:
 
 
 def _near(seconds: int) -> datetime.datetime:
-    return _EPOCH + datetime.timedelta(seconds=min(max(seconds, _FIRST), _LAST))
+    if seconds > _LAST:
+        seconds -= -(-(seconds - _LAST) // _CYCLE) * _CYCLE
+    return _EPOCH + datetime.timedelta(seconds=max(seconds, _FIRST))
 
 
 def offset_at(zone: Zone, utc_seconds: int) -> int:

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 from fake_server import FakeServer, facts, silent
+from neo4j._codec.hydration.bolt.v2 import HydrationHandler
+from neo4j._codec.packstream import Structure
 from random_database import RandomDatabase
 from soon import soon
 
@@ -124,6 +126,23 @@ def befriend(server, number):
         nodes={100 + number: (("Person",), {"name": f"New {number}"})},
         relationships={1000 + number: (100 + number, 3, "KNOWS", {"since": 3000 + number})},
     )
+
+
+def test_a_column_with_dates_that_the_driver_cannot_show_is_read_once(open_answers):
+    hooks = HydrationHandler().new_hydration_scope().hydration_hooks
+    days = [-719_893, 10_957, 2_932_897]  # -0001-01-01, 2000-01-01, +10000-01-01
+    sent = [hooks[Structure](Structure(b"D", day)) for day in days]
+    people = {number: (("Person",), {"born": value}) for number, value in enumerate(sent)}
+    opened = open_answers(server=FakeServer(people))
+    early = "MATCH (a:Person) WHERE a.born < date('1900-01-01') RETURN a.born.year AS year"
+    late = "MATCH (a:Person) WHERE a.born >= date('+10000-01-01') RETURN toString(a.born) AS text"
+    for text, rows in ((early, [[-1]]), (late, [["+10000-01-01"]])) * 2:
+        answer = ask(opened, text)
+        assert answer.summary.engine == "gpu"
+        assert answer.values() == rows
+    read = [call for call in opened.server.calls if call[0] == "properties"]
+    assert len(read) == len(set(read)) > 0
+    assert opened.server.count("native") == 0
 
 
 @pytest.mark.parametrize("engine", ["auto", "gpu"])

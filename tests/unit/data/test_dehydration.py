@@ -11,7 +11,7 @@ from parameter_kinds import KINDS, UNSENDABLE, ZONES
 
 from gpugda.data.columns import column_from_values, shown_values
 from gpugda.data.dehydration import dehydrated, for_driver
-from gpugda.data.temporal import as_driver_gives
+from gpugda.data.driver_values import as_driver_gives
 from gpugda.errors import SourceError
 
 HANDLER = HydrationHandler()

@@ -86,6 +86,8 @@ def test_nanoseconds_months_and_points_are_restored_exactly():
         '{"$": "Secret"}',
         "{}",
         '{"$": "Date", "value": 7}',
+        '{"$": "Date", "days": "7"}',
+        '{"$": "Date", "days": 999999999999}',
         '{"$": "Duration", "parts": []}',
         '{"$": "DateTime", "date": "2020-01-01", "ticks": 0, "zone": "Nowhere", "offset": 0}',
     ],
