@@ -17,6 +17,7 @@ from gpugda.query.parse_types import (
     read_labels_after_is,
     read_type_name,
 )
+from gpugda.query.products import product
 from gpugda.types import Span
 
 if TYPE_CHECKING:
@@ -81,7 +82,11 @@ def _binary(cursor: Cursor, lowest: int) -> ast.Expression:
         else:
             operator = _SYMBOLS[cursor.advance()[0]]
             right = _binary(cursor, precedence + 1)
-            left = ast.Binary(cursor.span_since(start), operator, left, right)
+            span = cursor.span_since(start)
+            if operator is ast.BinaryOperator.MULTIPLY:
+                left = product(span, left, right)
+            else:
+                left = ast.Binary(span, operator, left, right)
     return left
 
 
