@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpugda.answer.cypher_version import refuse_unknown_version
+from gpugda.answer.lost_counts import refuse_lost_counts
 from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
@@ -134,6 +135,8 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
     if isinstance(query, Statement):
         check_compiles(query, server.facts.default_cypher)
     refuse_unknown_version(query, server.facts)
+    if server.facts.product == "Neo4j":
+        refuse_lost_counts(query)
     refuse_other_databases(query, server.facts.database)
     refuse_outside(query, server.projection)
     return query
