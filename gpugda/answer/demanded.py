@@ -10,6 +10,7 @@ from gpugda.answer.lost_counts import refuse_lost_counts
 from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
+from gpugda.answer.sum_conditions import refuse_sums_as_conditions
 from gpugda.errors import ConfigurationError, QueryError, StaleSnapshotError
 from gpugda.live.properties import missing_properties
 from gpugda.query.prepare import check_compiles
@@ -137,6 +138,7 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
     refuse_unknown_version(query, server.facts)
     if server.facts.product == "Neo4j":
         refuse_lost_counts(query)
+        refuse_sums_as_conditions(query)
     refuse_other_databases(query, server.facts.database)
     refuse_outside(query, server.projection)
     return query
