@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,14 @@ from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
 from gpugda.answer.sum_conditions import refuse_sums_as_conditions
-from gpugda.errors import ConfigurationError, QueryError, StaleSnapshotError
+from gpugda.errors import (
+    ConfigurationError,
+    QueryError,
+    StaleSnapshotError,
+    UnsupportedQueryError,
+)
 from gpugda.live.properties import missing_properties
-from gpugda.query.prepare import check_compiles
+from gpugda.query.prepare import check_compiles, prepare
 from gpugda.query.reads import property_needs, reads_of
 from gpugda.query.statement import Statement
 
@@ -136,9 +142,8 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
     if isinstance(query, Statement):
         check_compiles(query, server.facts.default_cypher)
     refuse_unknown_version(query, server.facts)
-    if server.facts.product == "Neo4j":
-        refuse_lost_counts(query)
-        refuse_sums_as_conditions(query)
+    if server.facts.product == "Neo4j" and (differs := _left_to_neo4j(query.text)) is not None:
+        raise copy(differs)
     refuse_other_databases(query, server.facts.database)
     refuse_outside(query, server.projection)
     return query
@@ -147,6 +152,18 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
 def missing_for(loaded: LoadedGraph, query: Query | Statement) -> MissingProperties:
     """Returns the properties that a query reads and the snapshot lacks."""
     return missing_properties(loaded.graph, property_needs(query))
+
+
+@lru_cache(maxsize=_MAX_TEXTS)
+def _left_to_neo4j(text: str) -> UnsupportedQueryError | None:
+    """Why Neo4j may answer a query otherwise than gpugda would; None if it does not."""
+    query = prepare(text)
+    try:
+        refuse_lost_counts(query)
+        refuse_sums_as_conditions(query)
+    except UnsupportedQueryError as error:
+        return copy(error)
+    return None
 
 
 @lru_cache(maxsize=_MAX_TEXTS)
