@@ -23,6 +23,7 @@ __all__ = ["launch_each_once", "launch_once"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _BYTES: Final = 1 << 20
+_LOCAL_BYTES: Final = 1 << 12
 _SCALARS: Final = {"uint": np.uint32, "ulong": np.uint64, "int": np.int32}
 _DESCRIPTION: Final = "words"
 
@@ -75,6 +76,9 @@ def _filled(context: DeviceContext, value: int) -> Any:
 def _nothing(kernel: Any, number: int, zeros: Any, ones: Any) -> Any:
     """The argument for a parameter that leaves the kernel without work."""
     ask, qualifiers = cl.kernel_arg_info, cl.kernel_arg_address_qualifier
-    if kernel.get_arg_info(number, ask.ADDRESS_QUALIFIER) != qualifiers.PRIVATE:
+    qualifier = kernel.get_arg_info(number, ask.ADDRESS_QUALIFIER)
+    if qualifier == qualifiers.LOCAL:
+        return cl.LocalMemory(_LOCAL_BYTES)  # its size does not change what is compiled
+    if qualifier != qualifiers.PRIVATE:
         return ones if kernel.get_arg_info(number, ask.NAME) == _DESCRIPTION else zeros
     return _SCALARS[kernel.get_arg_info(number, ask.TYPE_NAME)](0)

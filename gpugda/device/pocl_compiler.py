@@ -83,7 +83,9 @@ class _Compiler:
         except cl.Error as error:
             # On a full disk, too, the compiler says that the program is wrong.
             return {"build_log" if has_room(self._folder) else "error": str(error)}
-        except (OSError, GpugdaError) as error:
+        except GpugdaError as error:
+            return {"kernel_error": str(error)}
+        except OSError as error:
             return {"error": str(error)}
         return {}
 

@@ -170,6 +170,8 @@ def _compile(info: DeviceInfo, file: str, job: dict[str, Any]) -> None:
         raise DeviceError(
             f"{file} does not build for {info.name} with {' '.join(job['options'])}", build_log=log
         )
+    if said := answer.get("kernel_error"):  # other kernels can be compiled all the same
+        raise DeviceError(f"{file} does not run on {info.name}: {said}")
     if said := answer.get("error"):
         raise DeviceError(f"{info.name}: {_cause(said)}")
 

@@ -29,8 +29,8 @@ REPORT = """\
   columns  project count(*)
 {0}:4: device: MATCH (a)-[:R]->(b) WITH a, count(b) AS c ORDER BY c DESC LIMIT 3 RETUR…
   device   MATCH (a)-[:R]->(b)
-  columns  aggregate count(b) by a
-  columns  project a, count(b) AS c
+  columns  aggregate count(*) by a
+  columns  project a, count(*) AS c
   columns  sort by c DESC
   columns  limit 3
   columns  project a.n, c

@@ -321,3 +321,23 @@ def test_programs_that_contain_python_do_not_start_themselves(
     monkeypatch.setattr(sys, "frozen", frozen, raising=False)
     python = pocl_programs._python()
     assert (python is not None) is found if found is not None else python != executable
+
+
+TWO_KERNELS = """
+kernel __attribute__((reqd_work_group_size(3, 1, 1))) void of_threes(global uint *out) {
+    out[0] = 1;
+}
+kernel void with_local_words(local uint *found, global uint *out) {
+    found[0] = 1;
+    out[0] = found[0];
+}
+"""
+
+
+def test_a_kernel_that_cannot_be_launched_stops_no_other():
+    context = DeviceContext(choose_device("Portable Computing"))
+    program = pocl_programs.load_program(context, "two.cl", TWO_KERNELS, [])
+    with pytest.raises(DeviceError, match="two.cl does not run on"):
+        pocl_programs.compile_kernels(context, "two.cl", program, ["of_threes"])
+    pocl_programs.compile_kernels(context, "two.cl", program, ["with_local_words"])
+    assert not pocl_programs.missing_kernels(program, ["with_local_words"])
