@@ -86,9 +86,8 @@ def test_all_graphs_of_four_nodes(context, monkeypatch, shape, arrows, kind):
     graph, links = side_by_side(kind, step), links_of(shape, arrows)
     nodes = max(max(pair) for pair in ends_of(shape)) + 1
     count, _ = counted(context, graph, text_of(links), by_vectors)
-    # Nothing is planned if no relationships are parallel, as a pattern needs them.
+    # Nothing is planned where a pattern needs parallel relationships and the graph has none.
     assert (count or 0) == embeddings(all_graphs(kind)[::step], nodes, links).sum()
-    assert count is not None or shape == "two relationships of a triangle"
 
 
 def wheel_of_pentagons(spokes=9):
