@@ -242,17 +242,27 @@ class Accelerator(GraphExports):
         self._check_usable()
         self._answers.observe_native(text, seconds)
 
-    def explain(self, query: str | QueryGraph, *, strategy: str | None = None) -> Explanation:
+    def explain(
+        self, query: str | QueryGraph, *, strategy: str | None = None, rules: bool = False
+    ) -> Explanation:
         """How a query would be answered, by which engine and why; runs nothing. Print it.
 
         For a query that the device cannot answer, the database is asked for its plan.
+
+        Args:
+            query: Cypher or a query graph.
+            strategy: As in `run`.
+            rules: True to show the logical tree as well, as built from the clauses and after each
+                rule of the optimizer that changed it.
 
         Raises:
             QueryError: As in `run`, on an embedded graph.
             neo4j.exceptions.Neo4jError: The database rejected the text.
         """
         with as_internal_errors():
-            return self._answers.explain(self._request(query, None, {}, strategy, None))
+            request = self._request(query, None, {}, strategy, None)
+            found = self._answers.explain(request)
+            return found.with_rules(request.prepared()) if rules else found
 
     def profile(
         self,

@@ -285,14 +285,18 @@ def run(
     )
 
 
-def explain(query: str | QueryGraph) -> Explanation:
+def explain(query: str | QueryGraph, *, rules: bool = False) -> Explanation:
     """How a query would be answered on the source named by ``GPUGDA_SOURCE`` or ``NEO4J_URI``.
+
+    Args:
+        query: Cypher or a query graph.
+        rules: As in `Accelerator.explain`.
 
     Raises:
         ConfigurationError: No source is configured.
         GpugdaError: What `Accelerator.explain` raises.
     """
-    return _default.get().explain(query)
+    return _default.get().explain(query, rules=rules)
 
 
 # ------------------------------------------------------------------ asyncio
@@ -390,9 +394,9 @@ class AsyncAccelerator:
             self._accelerator.watch, query, callback, parameters, **options
         )
 
-    async def explain(self, query: str | QueryGraph) -> Explanation:
+    async def explain(self, query: str | QueryGraph, *, rules: bool = False) -> Explanation:
         """Like `Accelerator.explain`, awaited."""
-        return await _in_thread(self._accelerator.explain, query)
+        return await _in_thread(self._accelerator.explain, query, rules=rules)
 
     async def estimate(self, query: str | QueryGraph) -> Estimate:
         """Like `Accelerator.estimate`, awaited."""

@@ -109,6 +109,9 @@ def explain(
     query: options.Query = None,
     file: options.QueryFile = None,
     strategy: options.Strategy = None,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Also show what each rule did to the logical tree.")
+    ] = False,
     device: options.Device = None,
     memory_limit: options.MemoryLimit = None,
     verbose: options.Verbose = 0,
@@ -121,7 +124,7 @@ def explain(
     from gpugda.cli.explain_file import explain_file, names_file
 
     if query is not None and names_file(query):
-        explain_file(query)
+        explain_file(query, rules=rules)
         return
     from gpugda.cli.run import QueryOptions, explain_query
 
@@ -130,6 +133,7 @@ def explain(
         QueryOptions(query, file, strategy=strategy),
         device,
         memory_limit,
+        rules=rules,
     )
 
 

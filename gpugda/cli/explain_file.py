@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.answer.device_support import device_support
 from gpugda.cli.script import open_script
+from gpugda.plan.build import build_query
+from gpugda.plan.tree_text import rule_lines
+from gpugda.query.parser import tree_of
 from gpugda.query.statements import EntryReader
 from gpugda.types import first_line
 
@@ -32,8 +35,12 @@ def names_file(query: str | None) -> bool:
     return not any(mark.isspace() for mark in query) or Path(query).is_file()
 
 
-def explain_file(file: str) -> None:
+def explain_file(file: str, *, rules: bool = False) -> None:
     """Prints which engine would run each statement, and the number of statements per engine.
+
+    Args:
+        file: Name of the file.
+        rules: True to print also what each rule of the optimizer did to the statement.
 
     Raises:
         ConfigurationError: The file cannot be read.
@@ -49,7 +56,13 @@ def explain_file(file: str) -> None:
         seen = device_support(entry.text)
         found[seen.engine] += 1
         sys.stdout.write("\n".join(_lines(file, entry, seen)) + "\n")
+        for rule_line in _rules(entry) if rules and seen.device else ():
+            sys.stdout.write(f"  {rule_line}\n")
     sys.stdout.write(f"{_counted(found)}\n")
+
+
+def _rules(entry: Entry) -> list[str]:
+    return rule_lines(build_query(tree_of(entry.text)).tree)
 
 
 def _lines(file: str, entry: Entry, seen: DeviceSupport) -> Iterator[str]:

@@ -153,12 +153,17 @@ def show_result(result: Result, output: OutputOptions) -> None:
 
 
 def explain_query(
-    source: SourceOptions, query: QueryOptions, device: str | None, memory_limit: str | None
+    source: SourceOptions,
+    query: QueryOptions,
+    device: str | None,
+    memory_limit: str | None,
+    *,
+    rules: bool = False,
 ) -> None:
     """Prints how a query would be answered."""
     text = query.query()
     with open_accelerator(source, device, memory_limit) as accelerator:
-        sys.stdout.write(f"{accelerator.explain(text, **_strategy(query))}\n")
+        sys.stdout.write(f"{accelerator.explain(text, rules=rules, **_strategy(query))}\n")
 
 
 def _strategy(query: QueryOptions) -> dict[str, Any]:

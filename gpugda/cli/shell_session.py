@@ -164,8 +164,8 @@ class ShellSession:
 
     def explain(self, argument: str) -> None:
         """How a statement would be answered; ends with ; as the statement does."""
-        strategy = {} if self._query.strategy is None else {"strategy": self._query.strategy}
-        sys.stdout.write(f"{self._open.explain(argument, **strategy)}\n")
+        strategy = self._query.strategy
+        sys.stdout.write(f"{self._open.explain(argument, strategy=strategy)}\n")
 
     def use(self, argument: str) -> None:
         """Go on with another database of the server."""

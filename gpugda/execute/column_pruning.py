@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpugda.plan import logical
-from gpugda.plan.rules.unroll import unrolled
+from gpugda.plan.alternatives.unroll import unrolled
 from gpugda.query.shapes import all_names
 
 __all__ = ["arguments_read", "available_arguments", "column_set", "columns_of", "grouping_shrinks"]

@@ -41,11 +41,8 @@ from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
 from gpugda.execute.row_bounds import RowBounds
 from gpugda.plan import logical
-from gpugda.plan.rules.count_complement import complement_count
-from gpugda.plan.rules.count_rows import count_rows
-from gpugda.plan.rules.keep_errors import keep_errors, without_last_projection
-from gpugda.plan.rules.reach_once import reach_once
-from gpugda.plan.rules.unroll import unrolled
+from gpugda.plan.alternatives.count_complement import complement_count
+from gpugda.plan.alternatives.unroll import unrolled
 from gpugda.query import ast
 from gpugda.query.check.functions import changes_per_call
 from gpugda.query.query_graph import AggregateReference, OutputColumn, Query
@@ -64,14 +61,13 @@ _WHOLE = (ast.Subquery, ast.PatternExpression, ast.PatternComprehension, ast.Sho
 
 
 def lower(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operator:
-    """The operators of a logical tree.
+    """The operators of a logical tree, as the optimizer left it.
 
     Args:
         tree: The logical tree.
         columns: Columns that are read.
         text: Query text, for errors.
     """
-    tree = keep_errors(reach_once(count_rows(tree)))
     return _Lowering(text, 0).lower(tree, frozenset(columns), weighted=False)
 
 
@@ -384,21 +380,8 @@ def _counts_rows(aggregate: ast.Expression) -> bool:
     return isinstance(aggregate, ast.CountStar)
 
 
-def lower_subquery(
-    tree: logical.Logical, columns: tuple[str, ...], text: str, *, exists: bool
-) -> Operator:
-    """The operators of a subquery in an expression; if it is only counted, rows may have weights.
-
-    Args:
-        tree: The logical tree.
-        columns: Columns that are read.
-        text: Query text, for errors.
-        exists: True if only the existence of rows matters.
-    """
-    tree = reach_once(count_rows(tree), exists=exists)
-    if not columns:
-        tree = without_last_projection(tree)
-    tree = keep_errors(tree, stops=exists)
+def lower_subquery(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operator:
+    """Like `lower`, for a subquery in an expression; without columns, rows may have weights."""
     return _Lowering(text, 1 << 10).lower(tree, frozenset(columns), weighted=not columns)
 
 

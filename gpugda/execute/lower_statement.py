@@ -8,6 +8,8 @@ from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.lower import lower
 from gpugda.expressions.functions import find_aggregate, find_function
 from gpugda.plan.build import build_query
+from gpugda.plan.facts import Facts
+from gpugda.plan.optimizer import optimise
 from gpugda.query import ast
 from gpugda.query.walk import walk
 
@@ -27,7 +29,8 @@ def lower_statement(statement: Statement) -> tuple[Operator, tuple[str, ...]]:
     _check_functions(statement)
     try:
         made = build_query(statement.tree)
-        return lower(made.tree, made.columns, statement.text), made.columns
+        tree = optimise(made.tree, Facts())
+        return lower(tree, made.columns, statement.text), made.columns
     except RecursionError:
         message = "a query with this many clauses is not supported by this engine"
         raise UnsupportedQueryError(message, construct="too many clauses") from None

@@ -32,7 +32,7 @@ from gpugda.match.special.ranked_triangles import count_triangles
 from gpugda.match.special.ring_squares import count_ring
 from gpugda.match.special.upward_squares import UpwardSquare, count_squares, counts_upwards
 from gpugda.match.tuple_counts import TupleCounts, multiply_counts
-from gpugda.plan.rules.orient import OrientedQuery
+from gpugda.plan.pattern.orient import OrientedQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

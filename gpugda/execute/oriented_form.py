@@ -20,7 +20,7 @@ from gpugda.match.need import Count, Rows
 from gpugda.match.registry import oriented_query, plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.plan.counting.problem import may_be_cycle
-from gpugda.plan.rules.orient import OrientedQuery, may_orient
+from gpugda.plan.pattern.orient import OrientedQuery, may_orient
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -24,7 +24,7 @@ from gpugda.execute.oriented_form import (
 )
 from gpugda.match.engine import Engine
 from gpugda.match.report import oriented_text
-from gpugda.plan.rules.orient import OrientedQuery
+from gpugda.plan.pattern.orient import OrientedQuery
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterator, Mapping, Sequence

@@ -20,7 +20,9 @@ from gpugda.execute.seeds import entity_column
 from gpugda.expressions.computed_columns import object_column
 from gpugda.expressions.operands import Operand, distinct_values, take
 from gpugda.plan.build import build_subquery
+from gpugda.plan.facts import Facts, Wanted
 from gpugda.plan.logical import Argument
+from gpugda.plan.optimizer import optimise
 from gpugda.plan.subquery_body import subquery_body
 from gpugda.query import ast
 from gpugda.query.walk import walk
@@ -99,15 +101,17 @@ class Subqueries:
             body, text = subquery_body(node), self.context.text
             rows = Argument(names)
             made = build_subquery(body, text, scope, rows=rows, version=self.version)
-            # A subquery whose rows are only counted needs no columns.
-            wanted = () if isinstance(node, _COUNTED) else made.columns
-            operator = lower_subquery(made.tree, wanted, text, exists=isinstance(node, _TESTED))
+            wanted = _wanted(node)
+            columns = made.columns if wanted is Wanted.ROWS else ()
+            operator = lower_subquery(optimise(made.tree, Facts(wanted)), columns, text)
             self._kept[key] = _Lowered(operator, made.columns)
         return self._kept[key]
 
 
-_TESTED = (ast.ExistsSubquery, ast.PatternExpression)
-_COUNTED = (ast.ExistsSubquery, ast.CountSubquery, ast.PatternExpression)
+def _wanted(node: ast.Expression) -> Wanted:
+    if isinstance(node, ast.ExistsSubquery | ast.PatternExpression):
+        return Wanted.EXISTENCE
+    return Wanted.NUMBER if isinstance(node, ast.CountSubquery) else Wanted.ROWS
 
 
 def _is_looked_up(operator: Operator) -> bool:

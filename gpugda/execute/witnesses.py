@@ -22,8 +22,8 @@ from gpugda.match.candidates.selections import bitmap_of
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Rows, asks_for_one_node
 from gpugda.match.report import node_text, one_order_text
-from gpugda.plan.rules.symmetry import exchangeable_sets
-from gpugda.plan.rules.witness_order import ascending, has_large_core
+from gpugda.plan.pattern.symmetry import exchangeable_sets
+from gpugda.plan.pattern.witness_order import ascending, has_large_core
 
 if TYPE_CHECKING:
     from collections.abc import Generator

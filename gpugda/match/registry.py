@@ -12,9 +12,9 @@ from gpugda.match.engine import Engine
 from gpugda.match.need import Groups, Rows, asks_for_one_node
 from gpugda.match.report import oriented_text, witnesses_text
 from gpugda.plan.matching_order import make_plan
-from gpugda.plan.rules.orient import orient
-from gpugda.plan.rules.symmetry import exchangeable_sets
-from gpugda.plan.rules.witness_order import has_large_core
+from gpugda.plan.pattern.orient import orient
+from gpugda.plan.pattern.symmetry import exchangeable_sets
+from gpugda.plan.pattern.witness_order import has_large_core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gpugda.data.statistics import GraphStatistics
     from gpugda.match.matcher import Matcher
     from gpugda.match.need import Need
+    from gpugda.plan.pattern.orient import OrientedQuery
     from gpugda.plan.plan import BoundQuery, Plan
-    from gpugda.plan.rules.orient import OrientedQuery
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "find_matcher", "oriented_query", "plan_pattern"]
 

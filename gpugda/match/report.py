@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from gpugda.data.identifiers import NameTable
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import StrategyReport
+    from gpugda.plan.pattern.orient import OrientedQuery
     from gpugda.plan.plan import BoundQuery, BoundRelationship
-    from gpugda.plan.rules.orient import OrientedQuery
 
 __all__ = [
     "describe_candidates",

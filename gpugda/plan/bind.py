@@ -11,9 +11,9 @@ from gpugda.plan.cardinality import cardinality_between, node_cardinality, relat
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.degree_skew import degree_skews
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
+from gpugda.plan.pattern.merge_nodes import merge_nodes
+from gpugda.plan.pattern.split_predicates import SplitPredicates, split_predicates
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
-from gpugda.plan.rules.merge_nodes import merge_nodes
-from gpugda.plan.rules.split_predicates import SplitPredicates, split_predicates
 from gpugda.query.render import with_colons
 
 if TYPE_CHECKING:

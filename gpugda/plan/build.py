@@ -28,7 +28,6 @@ from gpugda.plan.logical import (
 )
 from gpugda.plan.named_groups import with_named_groups
 from gpugda.plan.patterns import PatternPlanner, VariableKind
-from gpugda.plan.rules.existence import where_conjuncts
 from gpugda.plan.selected_patterns import names_bound_list, selected_pattern, split_selected
 from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
@@ -37,7 +36,7 @@ from gpugda.query.check.expressions import SUBQUERIES, is_aggregate
 from gpugda.query.constructs import bound_paths
 from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.search_clauses import changes_nothing, has_search, planned_together
-from gpugda.query.shapes import join_by_ampersand, shape, substitute, variable_names
+from gpugda.query.shapes import conjuncts, join_by_ampersand, shape, substitute, variable_names
 from gpugda.query.walk import walk
 from gpugda.types import Span
 
@@ -284,7 +283,7 @@ class _Builder:
         self._filter(clause.predicate)
 
     def _filter(self, where: ast.Expression) -> None:
-        self.rows = Filter(self.rows, tuple(where_conjuncts(where)))
+        self.rows = Filter(self.rows, tuple(conjuncts(join_by_ampersand(where))))
 
     # -------------------------------------------------------------- projections
     def _project(self, projection: ast.Projection, *, is_last: bool = False) -> None:

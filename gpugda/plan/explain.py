@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from gpugda.plan.build import build_query
 from gpugda.plan.compared_values import compared_values
 from gpugda.plan.estimate import Estimate, estimate
 from gpugda.plan.plan import Plan, StepKind
 from gpugda.plan.readable import bytes_text, count_text
+from gpugda.plan.tree_text import rule_lines
+from gpugda.query.parser import tree_of
 from gpugda.query.query_graph import is_anonymous, node_text, relationship_text
 from gpugda.query.render import expression_text, name_text
+from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from gpugda.plan.operator_tree import OperatorNode
     from gpugda.plan.plan import BoundNode, BoundRelationship, PlanStep, RowTest
     from gpugda.query.ast import Expression
+    from gpugda.query.query_graph import Query
 
 __all__ = ["Explanation", "cannot_run", "explain_text"]
 
@@ -62,6 +68,14 @@ class Explanation:
     def operators(self) -> OperatorNode | None:
         """The operator tree. `Accelerator.profile` gives the same tree with measured figures."""
         return None if self.plan is None else self.plan.runnable.tree()
+
+    def with_rules(self, query: Query | Statement) -> Explanation:
+        """This explanation, which also shows what each rule of the optimizer did to the query."""
+        made = copy(self)
+        if self.plan is not None:
+            tree = query.tree if isinstance(query, Statement) else tree_of(query.text)
+            made._lines = (*self._lines, *rule_lines(build_query(tree).tree))
+        return made
 
     def __str__(self) -> str:
         who = [f"engine {self.engine}: {self.reason}"] if self.engine else []

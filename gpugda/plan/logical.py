@@ -470,11 +470,16 @@ def children_of(node: Logical) -> tuple[Logical, ...]:
 
 
 def with_children(node: Logical, change: Callable[[Logical], Logical]) -> Logical:
-    """The node with each child tree replaced by what ``change`` makes of it."""
+    """The node with each child tree replaced by what ``change`` makes of it; itself if equal."""
     if isinstance(node, Unit | Argument):
         return node
     if isinstance(node, Union):
-        return Union(tuple(map(change, node.inputs)))
+        inputs = tuple(map(change, node.inputs))
+        same = all(one is other for one, other in zip(inputs, node.inputs, strict=True))
+        return node if same else Union(inputs)
+    below = change(node.input)
     if isinstance(node, Optional | Apply | SelectPaths):
-        return replace(node, input=change(node.input), sub=change(node.sub))
-    return replace(node, input=change(node.input))
+        sub = change(node.sub)
+        same = below is node.input and sub is node.sub
+        return node if same else replace(node, input=below, sub=sub)
+    return node if below is node.input else replace(node, input=below)

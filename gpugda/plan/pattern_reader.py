@@ -19,7 +19,6 @@ from gpugda.plan.pattern_parts import (
     VariableKind,
     Varying,
 )
-from gpugda.plan.rules.existence import where_conjuncts
 from gpugda.query import ast
 from gpugda.query.check.functions import changes_per_call
 from gpugda.query.query_graph import (
@@ -27,6 +26,7 @@ from gpugda.query.query_graph import (
     anonymous_relationship_name,
 )
 from gpugda.query.shapes import (
+    conjuncts,
     is_dynamic,
     join_by_ampersand,
     label_conjuncts,
@@ -107,7 +107,7 @@ class PatternReader:
         for pattern in clause.patterns:
             self._read_pattern(pattern)
         if clause.where is not None:
-            self._predicates.extend(where_conjuncts(clause.where))
+            self._predicates.extend(conjuncts(join_by_ampersand(clause.where)))
         self._clause += 1
 
     @property
@@ -178,7 +178,7 @@ class PatternReader:
             elements.extend(inside)
             conditions.extend(further)
             if element.where is not None:
-                conditions.extend(where_conjuncts(element.where))
+                conditions.extend(conjuncts(join_by_ampersand(element.where)))
         return tuple(elements), conditions
 
     def _between(
@@ -197,7 +197,7 @@ class PatternReader:
             raise self._unsupported("a path inside a quantified path", group.span)
         elements, predicates = self._without_brackets(group.pattern)
         if group.where is not None:
-            predicates.extend(where_conjuncts(group.where))
+            predicates.extend(conjuncts(join_by_ampersand(group.where)))
         step = self._step(_with_nodes(elements), predicates, group)
         name = step.relationships[0]
         if len(step.relationships) > 1:
@@ -367,7 +367,7 @@ class PatternReader:
             operands = (subject, join_by_ampersand(given))
             yield ast.Comparison(span, operands, (ast.ComparisonOperator.EQUAL,))
         if element.where is not None:
-            yield from where_conjuncts(element.where)
+            yield from conjuncts(join_by_ampersand(element.where))
 
     def _unsupported(self, construct: str, span: Span) -> UnsupportedQueryError:
         message = f"{construct} is not supported by this engine"

@@ -24,8 +24,8 @@ from gpugda.plan.logical import (
     Unwind,
 )
 from gpugda.plan.path_tests import element_test
+from gpugda.plan.pattern.split_predicates import compared_variables
 from gpugda.plan.property_lookups import property_lookup
-from gpugda.plan.rules.split_predicates import compared_variables
 from gpugda.query import ast
 from gpugda.query.query_graph import (
     QueryGraph,

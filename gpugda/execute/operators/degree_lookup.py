@@ -10,11 +10,11 @@ import numpy as np
 from gpugda.execute.degrees import degrees, degrees_of_all_nodes, relationship_counts
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
-from gpugda.execute.operators.pattern import pattern_text
 from gpugda.execute.seeds import entity_column
 from gpugda.execute.weights import product_of
 from gpugda.expressions.label_columns import nodes_with_labels
 from gpugda.plan.label_programs import type_ids
+from gpugda.plan.tree_text import pattern_text
 from gpugda.query.ast import Direction, LabelDynamic, LabelPredicate, Variable
 from gpugda.query.render import text_of
 from gpugda.query.shapes import variable_names

@@ -14,14 +14,15 @@ from gpugda.execute.grouped_counts import LARGEST_INTEGER, too_large
 from gpugda.execute.matching import Selected, narrowed, select
 from gpugda.execute.needs import identifies_embeddings, need_of
 from gpugda.execute.operators.filter import kept_rows
-from gpugda.execute.operators.pattern import PatternOperator, naming_pattern, pattern_text
+from gpugda.execute.operators.pattern import PatternOperator, naming_pattern
 from gpugda.execute.oriented_form import may_be_oriented, timing_batches, timing_unoriented
 from gpugda.execute.seeds import Seeds
 from gpugda.execute.weights import product_of
 from gpugda.execute.witnesses import is_found, prefers_witnesses, witnesses
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Count, Groups, Rows
-from gpugda.plan.rules.merge_nodes import merged_names
+from gpugda.plan.pattern.merge_nodes import merged_names
+from gpugda.plan.tree_text import pattern_text
 from gpugda.query.ast import Variable
 from gpugda.query.query_graph import OutputColumn, Query
 from gpugda.query.shapes import variable_names

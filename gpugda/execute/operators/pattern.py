@@ -5,17 +5,14 @@ from __future__ import annotations
 import weakref
 from abc import abstractmethod
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gpugda.errors import ConfigurationError, MemoryLimitError
+from gpugda.errors import MemoryLimitError
 from gpugda.execute.operator import Operator
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.plan.plan_basis import PlanBasis
-from gpugda.query.ast import Variable
-from gpugda.query.query_graph import is_anonymous
-from gpugda.query.shapes import rewrite
+from gpugda.plan.tree_text import pattern_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +21,9 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery, Plan
-    from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query, QueryGraph
 
-__all__ = ["PatternOperator", "naming_pattern", "pattern_text"]
+__all__ = ["PatternOperator", "naming_pattern"]
 
 _LONGEST_PATTERN: Final = 200
 """Characters of a pattern in an error."""
@@ -111,28 +107,3 @@ def naming_pattern(graph: QueryGraph, context: ExecutionContext) -> Iterator[Non
         if len(text) > _LONGEST_PATTERN:
             text = f"{text[:_LONGEST_PATTERN]} …"
         raise MemoryLimitError(f"{error} (for {text} alone)") from error
-
-
-def pattern_text(graph: QueryGraph) -> str:
-    """MATCH and WHERE in one line."""
-    try:
-        lines = graph.to_cypher().splitlines()
-    except ConfigurationError:  # an anonymous node would be written in several places
-        lines = _all_named(graph).to_cypher().splitlines()
-    return " ".join(line for line in lines if not line.startswith("RETURN"))
-
-
-def _all_named(graph: QueryGraph) -> QueryGraph:
-    """The graph with a name for each node."""
-    names = {n.name: f"_{n.position}" for n in graph.nodes if is_anonymous(n.name)}
-
-    def named(part: Expression) -> Expression | None:
-        if isinstance(part, Variable) and part.name in names:
-            return Variable(part.span, names[part.name])
-        return None
-
-    return replace(
-        graph,
-        nodes=tuple(replace(each, name=names.get(each.name, each.name)) for each in graph.nodes),
-        predicates=tuple(rewrite(each, named) for each in graph.predicates),
-    )

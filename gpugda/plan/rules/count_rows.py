@@ -6,17 +6,21 @@ It is ``count(*)``, so neither the path nor a list of its relationships is built
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpugda.plan import logical
 from gpugda.query import ast
 from gpugda.query.shapes import all_names
 
+if TYPE_CHECKING:
+    from gpugda.plan.facts import Facts
+
 __all__ = ["count_rows", "never_null"]
 
 
-def count_rows(tree: logical.Logical) -> logical.Logical:
+def count_rows(tree: logical.Logical, facts: Facts) -> logical.Logical:
     """The tree with ``count(*)`` for each ``count(x)`` of an ``x`` that is never null."""
-    tree = logical.with_children(tree, count_rows)
+    tree = logical.with_children(tree, lambda each: count_rows(each, facts))
     if not isinstance(tree, logical.Aggregate) or not any(map(_counted, tree.aggregates)):
         return tree
     known = never_null(tree.input)

@@ -11,25 +11,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan import logical
+from gpugda.plan.facts import Facts, Wanted
 from gpugda.plan.rules.count_rows import never_null
 from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator as Two
 from gpugda.query.ast import UnaryOperator as One
+from gpugda.query.query_graph import AggregateReference, KeyReference
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from gpugda.query.query_graph import OutputColumn
 
-__all__ = ["keep_errors", "without_last_projection"]
+__all__ = ["keep_errors"]
 
 
-def keep_errors(tree: logical.Logical, *, stops: bool = False) -> logical.Logical:
-    """The tree with the columns that may fail named in each projection.
+def keep_errors(tree: logical.Logical, facts: Facts) -> logical.Logical:
+    """The tree with the columns that may fail named in each projection."""
+    return _kept(tree, stops=facts.wanted is Wanted.EXISTENCE)
 
-    Args:
-        tree: The logical tree.
-        stops: True if the reader of the rows may stop before the last one.
-    """
+
+def _kept(tree: logical.Logical, *, stops: bool) -> logical.Logical:
+    """Args: ``stops``: True if the reader of the rows may stop before the last one."""
     match tree:
         case logical.Slice(limit=limit) if limit is not None and not stops:
             return replace(tree, input=_below_limit(tree.input, skips=tree.skip is not None))
@@ -39,29 +41,22 @@ def keep_errors(tree: logical.Logical, *, stops: bool = False) -> logical.Logica
             stops = True
         case logical.Project() if not stops:
             failing = frozenset(each.name for each in tree.columns if _may_fail(each, tree.input))
-            tree = replace(tree, failing=failing)
-    return logical.with_children(tree, lambda each: keep_errors(each, stops=stops))
+            tree = replace(tree, failing=failing) if failing else tree
+    return logical.with_children(tree, lambda each: _kept(each, stops=stops))
 
 
 def _below_limit(tree: logical.Logical, *, skips: bool) -> logical.Logical:
     """The input of a LIMIT; lowering moves one without SKIP below consecutive projections."""
     if isinstance(tree, logical.Sort):
-        return replace(tree, input=keep_errors(tree.input, stops=True))
+        return replace(tree, input=_kept(tree.input, stops=True))
     if skips or not isinstance(tree, logical.Project):
-        return keep_errors(tree, stops=True)
+        return _kept(tree, stops=True)
     failing = frozenset(each.name for each in tree.columns if _may_fail(each, tree.input))
     return replace(tree, input=_below_limit(tree.input, skips=False), failing=failing)
 
 
 def _is_false(predicate: ast.Expression) -> bool:
     return isinstance(predicate, ast.Literal) and predicate.value is False
-
-
-def without_last_projection(tree: logical.Logical) -> logical.Logical:
-    """The rows of a subquery that only counts them: Neo4j does not compute what it returns."""
-    if isinstance(tree, logical.Project) and not isinstance(tree.input, logical.Aggregate):
-        return tree.input
-    return tree
 
 
 # ------------------------------------------------------------------ expressions that cannot fail
@@ -118,6 +113,8 @@ _SOUND: Final = (
     ast.Literal,
     ast.Parameter,
     ast.Variable,
+    AggregateReference,
+    KeyReference,
     ast.ListLiteral,
     ast.MapLiteral,
     ast.Comparison,

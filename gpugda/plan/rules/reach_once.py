@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from gpugda.plan import logical
+from gpugda.plan.facts import Facts, Wanted
 from gpugda.query import ast
 from gpugda.query.check.functions import changes_per_call
 from gpugda.query.shapes import all_names
@@ -19,15 +20,12 @@ __all__ = ["reach_once"]
 _DUPLICATE_INSENSITIVE: Final = frozenset({"min", "max"})
 
 
-def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logical:
-    """The same distinct result from fewer rows.
+def reach_once(tree: logical.Logical, facts: Facts) -> logical.Logical:
+    """The same distinct result from fewer rows."""
+    return _once(tree, frozenset()) if facts.wanted is Wanted.EXISTENCE else _reached(tree)
 
-    Args:
-        tree: The tree to run.
-        exists: True if the only question is whether there is any row.
-    """
-    if exists:
-        return _once(tree, frozenset())
+
+def _reached(tree: logical.Logical) -> logical.Logical:
     match tree:
         case logical.Slice(input=logical.Distinct(input=below)):
             # Rows are read until there are enough.
@@ -38,7 +36,7 @@ def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logica
         case logical.Aggregate(input=below) if _all_ignore_duplicates(tree):
             read = all_names((*tree.keys, *tree.aggregates))
             return replace(tree, input=_once(below, read))
-    return logical.with_children(tree, reach_once)
+    return logical.with_children(tree, _reached)
 
 
 def _once(
@@ -52,7 +50,7 @@ def _once(
         from_matches: True if duplicate rows of a pattern may be dropped.
     """
     if not _is_deterministic(tree):
-        return reach_once(tree)
+        return _reached(tree)
     match tree:
         case logical.Project(input=below) if not isinstance(below, logical.Aggregate):
             read |= all_names(item.expression for item in tree.columns)
@@ -72,7 +70,7 @@ def _once(
             below = _once(tree.input, read | _read_in(tree.sub), from_matches=from_matches)
             return replace(tree, input=below, sub=sub)
         case _:
-            return reach_once(tree)
+            return _reached(tree)
     return replace(tree, input=_once(tree.input, read, from_matches=from_matches))
 
 

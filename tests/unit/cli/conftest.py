@@ -35,7 +35,7 @@ class FakeAccelerator:
         summary = Summary("reference", "a test", text, timings={"total": 0.01}, rows=len(self.rows))
         return Result.from_rows(self.names, self.rows, self.graph, summary)
 
-    def explain(self, text):
+    def explain(self, text, *, strategy=None, rules=False):
         return f"the plan of {text}"
 
     def refresh(self):

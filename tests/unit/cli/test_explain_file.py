@@ -66,3 +66,11 @@ def test_a_missing_file_is_an_error(gpugda_command):
 )
 def test_an_argument_that_names_a_file_is_recognised(query, is_file):
     assert names_file(query) is is_file
+
+
+def test_rules_are_shown_for_each_query_on_the_device(gpugda_command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries.cypher").write_text(QUERIES, "utf-8")
+    said = gpugda_command("explain", "--rules", "queries.cypher").stdout
+    assert said.count("  as built:\n") == 2
+    assert "  after count_rows:\n" in said

@@ -7,8 +7,8 @@ from graphs import make_graph
 import gpugda
 from gpugda.execute import witnesses
 from gpugda.plan.bind import bind
-from gpugda.plan.rules.symmetry import exchangeable_sets
-from gpugda.plan.rules.witness_order import has_large_core
+from gpugda.plan.pattern.symmetry import exchangeable_sets
+from gpugda.plan.pattern.witness_order import has_large_core
 from gpugda.query.prepare import prepare
 
 CLIQUE = "(a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d)"

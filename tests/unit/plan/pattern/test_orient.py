@@ -2,8 +2,8 @@ import pytest
 from graphs import make_graph
 
 from gpugda.plan.bind import bind
-from gpugda.plan.rules.orient import orient
-from gpugda.plan.rules.symmetry import interchangeable
+from gpugda.plan.pattern.orient import orient
+from gpugda.plan.pattern.symmetry import interchangeable
 from gpugda.query.prepare import prepare
 
 TRIANGLE = "(a)--(b)--(c)--(a)"

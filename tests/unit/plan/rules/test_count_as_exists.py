@@ -5,7 +5,10 @@ import itertools
 import pytest
 
 import gpugda
-from gpugda.plan.rules.existence import where_conjuncts
+from gpugda.plan.build import build_query
+from gpugda.plan.facts import Facts
+from gpugda.plan.logical import Filter, children_of
+from gpugda.plan.rules.count_as_exists import count_as_exists
 from gpugda.query import ast
 from gpugda.query.parser import parse
 from gpugda.query.walk import walk
@@ -16,10 +19,10 @@ SIGNS = ["=", "<>", "<", "<=", ">", ">="]
 
 def kinds(where):
     """The kinds of subqueries in a condition, after the rule."""
-    tree = parse(f"MATCH (a) WHERE {where} RETURN a")
-    found = [node for node in walk(tree) if isinstance(node, ast.Match)]
-    read = where_conjuncts(found[0].where)
-    inner = (node for each in read for node in walk(each) if isinstance(node, ast.Subquery))
+    tree = count_as_exists(build_query(parse(f"MATCH (a) WHERE {where} RETURN a")).tree, Facts())
+    while not isinstance(tree, Filter):
+        (tree,) = children_of(tree)
+    inner = (each for p in tree.predicates for each in walk(p) if isinstance(each, ast.Subquery))
     return [type(node).__name__ for node in inner]
 
 

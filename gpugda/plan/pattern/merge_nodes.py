@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from gpugda.plan.rules.split_predicates import compared_variables
+from gpugda.plan.pattern.split_predicates import compared_variables
 from gpugda.query import ast
 from gpugda.query.query_graph import QueryNode, is_anonymous
 

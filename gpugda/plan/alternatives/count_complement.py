@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from gpugda.plan.rules.split_predicates import compared_variables
+from gpugda.plan.pattern.split_predicates import compared_variables
 from gpugda.query import ast
 from gpugda.query.query_graph import QueryRelationship, anonymous_relationship_name
 

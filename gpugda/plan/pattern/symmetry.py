@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from gpugda.plan.rules.merge_nodes import renamed
+from gpugda.plan.pattern.merge_nodes import renamed
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping

@@ -4,7 +4,7 @@ from graphs import make_graph
 
 import gpugda
 from gpugda.plan.bind import bind
-from gpugda.plan.rules.merge_nodes import merge_nodes
+from gpugda.plan.pattern.merge_nodes import merge_nodes
 from gpugda.query.prepare import prepare
 
 

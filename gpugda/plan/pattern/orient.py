@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-from gpugda.plan.rules.symmetry import (
+from gpugda.plan.pattern.symmetry import (
     are_pairwise_exchangeable,
     has_only_known_conditions,
     interchangeable,
