@@ -1,4 +1,4 @@
-/* A cycle of four query nodes, encoded by gpugda/device/launch/squares.py, and the lists of a node along its links.
+/* A cycle of four query nodes, encoded by gpugda/device/launch/cycles.py, and the lists of a node along its links.
 
    Each link joins an even position (0 or 2) and an odd one (1 or 3). For each type and direction, seen from the
    even position, there is a bit for each link that fits. A loop is in both rows of its node: an undirected link

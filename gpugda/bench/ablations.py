@@ -111,7 +111,7 @@ def ablate_prefix_sums(device: str | int | None = None) -> list[Ablation]:
     """
     from gpugda.config import requested_device
     from gpugda.device.context import DeviceContext, choose_device
-    from gpugda.device.launch.prefix_sum import PrefixSum
+    from gpugda.device.launch.primitives import PrefixSum
     from gpugda.device.memory.buffers import MemoryBudget, Workspace
 
     context = DeviceContext(choose_device(requested_device(device)))

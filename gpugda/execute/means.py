@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpugda.device.host_device import host_device
-from gpugda.device.launch.running_means import RunningMeans
+from gpugda.device.launch.ordered_sums import RunningMeans
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:

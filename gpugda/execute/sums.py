@@ -158,7 +158,7 @@ def _on_processor(values: NDArray[np.float64], begun: float) -> float | None:
     if len(values) < _DEVICE_ROWS:
         return None
     from gpugda.device.host_device import host_device  # opens a device of its own
-    from gpugda.device.launch.ordered_sum import OrderedSum
+    from gpugda.device.launch.ordered_sums import OrderedSum
 
     device = host_device()
     try:

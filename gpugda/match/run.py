@@ -11,7 +11,7 @@ from gpugda.deadline import check_deadline, seconds_left, working_until
 from gpugda.device.launch.candidate_filter import CandidateFilter
 from gpugda.device.launch.join import Join
 from gpugda.device.launch.path_levels import PathKernels
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.stages import Stage
 

@@ -155,7 +155,7 @@ class _Maker:
     def __init__(self, run: Run, type_id: int) -> None:
         self._run, self._workspace = run, run.workspace
         graph, context = run.graph.graph, run.graph.context
-        from gpugda.device.launch.radix_sort import RadixSort
+        from gpugda.device.launch.primitives import RadixSort
         from gpugda.device.launch.ranked_lists import RankedKernels
         from gpugda.device.launch.upward_lists import UpwardKernels, UpwardSource
 

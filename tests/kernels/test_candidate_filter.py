@@ -7,7 +7,7 @@ from kernels.kernel_graphs import SIZES, entries, pack, random_graph, unpack, up
 
 from gpugda.device.graph.device_graph import ANY_LABEL
 from gpugda.device.launch.candidate_filter import Batch, CandidateFilter
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 from gpugda.device.launch.query_words import Adjacency, Degree, QueryRow
 
 LABEL, ANY, NO_LABEL, NOT, AND, OR = range(6)

@@ -9,7 +9,7 @@ from gpugda_strategies.launch.candidate_relationships import (
 )
 from kernels.kernel_graphs import SIZES, entries, pack, random_graph, upload_query, wrong
 
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 from gpugda.device.launch.query_words import Adjacency, QueryRow
 
 # (row of the end used for lookup, the query relationship as seen from there)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from kernels.kernel_graphs import ranked_lists
 
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.edge_triangles import EdgeTriangleKernels
+from gpugda.device.launch.cycles import CycleTasks
+from gpugda.device.launch.ranked_cycles import EdgeTriangleKernels
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 

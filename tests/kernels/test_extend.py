@@ -23,7 +23,7 @@ from gpugda.device.launch.extend import (
     extension_words,
 )
 from gpugda.device.launch.join import Table
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 from gpugda.device.memory.buffers import MemoryBudget
 
 NODES = 90

@@ -9,8 +9,7 @@ from kernels.test_extend import Step, appended, extension, link, measured
 from kernels.test_extend_rows import LISTS, simple_graph
 from kernels.test_weigh import extension_count, weighted
 
-from gpugda.device.launch.extend import ExtensionKernels, PairWindow, Test
-from gpugda.device.launch.extend_lists import ListKernels
+from gpugda.device.launch.extend import ExtensionKernels, ListKernels, PairWindow, Test
 from gpugda.device.launch.join import Table
 
 pytestmark = pytest.mark.one_split
@@ -37,7 +36,7 @@ def test_rows_are_extended_by_merged_lists(
 ):
     if context.is_cpu:
         pytest.skip("for GPUs")
-    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
+    monkeypatch.setattr("gpugda.device.launch.derived_lists._SHORTEST", shortest)
     step = Step(context, workspace, STEPS[name], rows, graph=simple_graph())
     assert (step.arrays.hubs.bits is None) == (shortest == 1000)
     if (name, rows) not in known:
@@ -69,7 +68,7 @@ def test_rows_are_extended_by_merged_lists(
 def test_extensions_are_counted_per_row(context, workspace, monkeypatch, name, rows, shortest):
     if context.is_cpu:
         pytest.skip("for GPUs")
-    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
+    monkeypatch.setattr("gpugda.device.launch.derived_lists._SHORTEST", shortest)
     step = Step(context, workspace, weighted(STEPS[name]), rows, graph=simple_graph())
     found = [extension_count(step, row) for row in step.columns.T.tolist()]
     pairs = measured(context, workspace, ExtensionKernels(context), step)

@@ -6,8 +6,7 @@ from kernels.kernel_graphs import wrong
 from kernels.test_extend import NODES, SEVERAL, STEPS, Step, appended, extension, link
 from kernels.test_extend_rows import LISTS, simple_graph
 
-from gpugda.device.launch.extend import LinkFlags, Test
-from gpugda.device.launch.extend_marks import MarkKernels, Tasks
+from gpugda.device.launch.extend import LinkFlags, MarkKernels, Tasks, Test
 from gpugda.device.launch.join import Table
 
 pytestmark = pytest.mark.one_split

@@ -6,8 +6,7 @@ from graphs import make_graph
 from kernels.kernel_graphs import wrong
 from kernels.test_extend import KEY_TESTS, NODES, Step, extension, link
 
-from gpugda.device.launch.extend import ExtensionKernels, Test
-from gpugda.device.launch.extend_rows import RowKernels
+from gpugda.device.launch.extend import ExtensionKernels, RowKernels, Test
 
 
 def simple_graph():

@@ -6,7 +6,7 @@ from graphs import make_graph
 from kernels.kernel_graphs import random_graph, unpack
 
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.launch.hub_bitmaps import NO_HUBS, hub_runs
+from gpugda.device.launch.derived_lists import NO_HUBS, hub_runs
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.memory.buffers import MemoryBudget
 
@@ -20,7 +20,7 @@ def lists_of(csr):
 @pytest.mark.parametrize("shortest", [1, 3, 20])
 @pytest.mark.parametrize("nodes", [1, 31, 32, 33, 700])
 def test_bitmaps_mark_the_neighbours_of_hubs(context, monkeypatch, nodes, shortest):
-    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
+    monkeypatch.setattr("gpugda.device.launch.derived_lists._SHORTEST", shortest)
     graph = random_graph(nodes)
     device_graph = DeviceGraph(context, graph)
     hubs = device_graph.hub_bitmaps(MemoryBudget(BUDGET))
@@ -43,7 +43,7 @@ def test_bitmaps_mark_the_neighbours_of_hubs(context, monkeypatch, nodes, shorte
 
 
 def test_as_many_bitmaps_as_fit_are_made(monkeypatch):
-    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 2)
+    monkeypatch.setattr("gpugda.device.launch.derived_lists._SHORTEST", 2)
     lengths = [1, 2, 3, 3, 4]
     rows = [(at, "R", at + to, {}) for at, length in enumerate(lengths) for to in range(length)]
     graph = make_graph([("", {})] * 10, rows)
@@ -55,7 +55,7 @@ def test_as_many_bitmaps_as_fit_are_made(monkeypatch):
 
 
 def test_bitmaps_are_counted_and_freed(context, monkeypatch):
-    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 1)
+    monkeypatch.setattr("gpugda.device.launch.derived_lists._SHORTEST", 1)
     device_graph, budget = DeviceGraph(context, random_graph(700)), MemoryBudget(BUDGET)
     device_graph.csr_arguments(budget)
     before = budget.used
@@ -68,7 +68,7 @@ def test_bitmaps_are_counted_and_freed(context, monkeypatch):
 
 
 def test_no_bitmaps_without_memory(context, monkeypatch):
-    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 1)
+    monkeypatch.setattr("gpugda.device.launch.derived_lists._SHORTEST", 1)
     device_graph = DeviceGraph(context, random_graph(700))
     device_graph.csr_arguments(MemoryBudget(BUDGET))
     assert device_graph.hub_bitmaps(MemoryBudget(100)) is NO_HUBS
@@ -78,7 +78,7 @@ def test_no_bitmaps_if_the_device_runs_out_of_memory(context, monkeypatch):
     from gpugda.device.memory.buffers import Workspace
     from gpugda.errors import MemoryLimitError
 
-    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 1)
+    monkeypatch.setattr("gpugda.device.launch.derived_lists._SHORTEST", 1)
     device_graph, budget = DeviceGraph(context, random_graph(700)), MemoryBudget(BUDGET)
     device_graph.csr_arguments(budget)
     before = budget.used

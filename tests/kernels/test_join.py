@@ -5,7 +5,7 @@ import pytest
 from kernels.kernel_graphs import pack, wrong
 
 from gpugda.device.launch.join import Combination, Join, Product, Table, step_words
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 
 SIZES = [1, 2, 255, 256, 257, 4097]
 NODES = 70

@@ -5,7 +5,7 @@ import pytest
 from kept_cases import NODES, Case
 
 from gpugda.device.launch.kept_entries import KeptBits, KeptKernels, Runs
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 
 
 @pytest.mark.parametrize("types", [1, 3])

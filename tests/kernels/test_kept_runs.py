@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from kept_cases import NODES, Case
 
-from gpugda.device.launch.kept_entries import KeptBits, KeptKernels, KeptRuns, Runs
-from gpugda.device.launch.kept_runs import RunKernels
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.kept_entries import KeptBits, KeptKernels, KeptRuns, RunKernels, Runs
+from gpugda.device.launch.primitives import PrefixSum
 
 
 @pytest.mark.one_in(2)

@@ -18,7 +18,7 @@ from gpugda.device.launch.leaf_products import (
     common_columns,
     product_words,
 )
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 from gpugda.device.launch.query_words import Adjacency, QueryRow
 
 NODES = 60

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from kept_cases import NODES, Case
 
-from gpugda.device.launch.kept_entries import KeptBits, KeptKernels, Runs
-from gpugda.device.launch.listed_rows import (
+from gpugda.device.launch.kept_entries import (
     HEADER_WORDS,
     WORDS_OF_32,
+    KeptBits,
+    KeptKernels,
     ListedKernels,
     NodeStarts,
+    Runs,
 )
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 from gpugda.device.launch.query_words import NONE
 
 

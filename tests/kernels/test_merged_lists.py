@@ -9,8 +9,8 @@ from graphs import make_graph
 from kernels.kernel_graphs import entries, random_graph
 
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.launch.merged_lists import ListKind, MergeKernels
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.derived_lists import ListKind, MergeKernels
+from gpugda.device.launch.primitives import PrefixSum
 from gpugda.device.memory.buffers import MemoryBudget
 
 

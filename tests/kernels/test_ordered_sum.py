@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gpugda.device.launch import ordered_sum as module
-from gpugda.device.launch.ordered_sum import OrderedSum
+from gpugda.device.launch import ordered_sums as module
+from gpugda.device.launch.ordered_sums import OrderedSum
 
 pytestmark = pytest.mark.one_split
 

@@ -9,8 +9,8 @@ from kernels.patched_arrays import Halves, Renumbered, Spliced, Stepped, chain
 from gpugda.data.patches import changing
 from gpugda.data.patches.patched import whole
 from gpugda.data.patches.splice import Splice
-from gpugda.device.launch import patch_in_place as launcher
-from gpugda.device.launch.patch_in_place import patch_in_place
+from gpugda.device.launch import patch as launcher
+from gpugda.device.launch.patch import patch_in_place
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 
 BUDGET = 1 << 30

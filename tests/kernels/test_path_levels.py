@@ -7,7 +7,7 @@ import pytest
 from kernels.kernel_graphs import random_graph
 
 from gpugda.device.launch.path_levels import EVERY, LongerPaths, PathKernels, PathRows, StepArrays
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 
 NODES = 40
 

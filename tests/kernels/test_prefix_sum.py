@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 
 # A group has 256 work items; a block has 4,096 values on a GPU and 65,536 on a CPU. The sums of 256
 # blocks are one tile.

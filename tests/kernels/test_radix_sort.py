@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpugda.device.launch.radix_sort import RadixSort
+from gpugda.device.launch.primitives import RadixSort
 
 # A group has 256 work items, and a block at least 8,192 numbers.
 COUNTS = [0, 1, 2, 255, 256, 257, 8191, 8192, 8193, 30_000]

@@ -5,8 +5,8 @@ import pytest
 
 from gpugda.data.node_ranges import bits_for
 from gpugda.data.sorting import Unsorted, sorted_rows
-from gpugda.device.launch import range_rows as module
-from gpugda.device.launch.range_rows import RangeRows
+from gpugda.device.launch import csr_rows as module
+from gpugda.device.launch.csr_rows import RangeRows
 from gpugda.errors import MemoryLimitError
 
 pytestmark = pytest.mark.one_split

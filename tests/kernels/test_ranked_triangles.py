@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from kernels.kernel_graphs import any_multigraphs, ranked_lists
 
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.ranked_triangles import RankedTriangleKernels
+from gpugda.device.launch.cycles import CycleTasks
+from gpugda.device.launch.ranked_cycles import RankedTriangleKernels
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 

@@ -5,8 +5,8 @@ import pytest
 
 from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.sorting import Unsorted, sorted_rows
-from gpugda.device.launch import row_counts as module
-from gpugda.device.launch.row_counts import RowCounts
+from gpugda.device.launch import csr_rows as module
+from gpugda.device.launch.csr_rows import RowCounts
 from gpugda.device.memory import host_arrays
 
 pytestmark = pytest.mark.one_split

@@ -11,15 +11,16 @@ from gpugda.device.launch.leaf_products import (
     BranchSums,
     CountsPlace,
     Factor,
+    GroupKernels,
     GroupKey,
     Leaves,
     ProductArrays,
     ProductKernels,
     group_words,
     product_words,
+    whole_sums,
 )
 from gpugda.device.launch.query_words import Adjacency, QueryRow
-from gpugda.device.launch.row_groups import GroupKernels, whole_sums
 from gpugda.types import MAX_WEIGHT
 
 NODES = 70

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gpugda.device.launch import running_means as module
-from gpugda.device.launch.running_means import RunningMeans
+from gpugda.device.launch import ordered_sums as module
+from gpugda.device.launch.ordered_sums import RunningMeans
 
 pytestmark = pytest.mark.one_split
 

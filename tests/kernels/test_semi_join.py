@@ -8,7 +8,7 @@ from kernels.kernel_graphs import SIZES, any_multigraphs, pack, random_graph, un
 
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.kept_entries import EntryTest, entry_words
-from gpugda.device.launch.semi_join import SemiJoinKernels
+from gpugda.device.launch.segments import SemiJoinKernels
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 
 BOTH, OUTGOING, INCOMING = (True, True), (True, False), (False, True)

@@ -7,9 +7,8 @@ import pytest
 from graphs import make_graph
 from kernels.kernel_graphs import pack, upload_query
 
+from gpugda.device.launch.cycles import CycleType, SingleWalkKernels, cycle_words
 from gpugda.device.launch.query_words import QueryRow
-from gpugda.device.launch.single_walks import SingleWalkKernels
-from gpugda.device.launch.squares import CycleType, cycle_words
 from gpugda.match.special.single_walks import pair_table, single_arrays, singles
 
 NODES = 60

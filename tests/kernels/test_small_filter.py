@@ -5,7 +5,7 @@ import pytest
 from kernels.kernel_graphs import SIZES, entries, pack, random_graph, unpack, upload_query
 
 from gpugda.device.launch.query_words import Adjacency, Degree, QueryRow
-from gpugda.device.launch.small_filter import SmallFilter
+from gpugda.device.launch.small_queries import SmallFilter
 
 NEED = Degree(True, False, (0,), 1)
 

@@ -10,7 +10,7 @@ from kernels.test_extend import NODES, SEVERAL, STEPS, Step, extension, link
 from kernels.test_weigh import RELATIONSHIP_TESTS, extension_count, weighted
 
 from gpugda.device.launch.extend import Extension, KeyTest, Test, extension_words
-from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
+from gpugda.device.launch.small_queries import JoinStep, SmallJoin, join_step_words
 
 FIRSTS = [3, 17, 30, 31, 32, 64, 88], [0, 5, 17, 31, 33, 89]
 PAIRS = list(product(*FIRSTS))

@@ -5,9 +5,8 @@ import pytest
 from kernels.kernel_graphs import pack, random_graph, upload_any
 from kernels.test_squares import CASES, NODES, expected_by_node, types_of
 
-from gpugda.device.launch.row_groups import whole_sums
-from gpugda.device.launch.square_sums import SquareArrays, SquareSumKernels
-from gpugda.device.launch.squares import cycle_words
+from gpugda.device.launch.cycles import SquareArrays, SquareSumKernels, cycle_words
+from gpugda.device.launch.leaf_products import whole_sums
 
 GROUPS = 3
 BEFORE = 6

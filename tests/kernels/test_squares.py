@@ -7,8 +7,7 @@ import pytest
 from kernels.kernel_graphs import entries as entries_of
 from kernels.kernel_graphs import pack, random_graph, upload_any
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.squares import CycleType, SquareKernels, cycle_words
+from gpugda.device.launch.cycles import CycleTasks, CycleType, SquareKernels, cycle_words
 
 pytestmark = pytest.mark.one_split
 

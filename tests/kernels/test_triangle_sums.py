@@ -6,10 +6,14 @@ from graphs import make_graph
 from kernels.kernel_graphs import entries as entries_of
 from kernels.kernel_graphs import pack, upload_any
 
-from gpugda.device.launch.prefix_sum import PrefixSum
-from gpugda.device.launch.row_groups import whole_sums
-from gpugda.device.launch.triangle_sums import HigherNeighbours, Members, TriangleSumKernels
-from gpugda.device.launch.triangles import triangle_words
+from gpugda.device.launch.cycles import (
+    HigherNeighbours,
+    Members,
+    TriangleSumKernels,
+    triangle_words,
+)
+from gpugda.device.launch.leaf_products import whole_sums
+from gpugda.device.launch.primitives import PrefixSum
 
 pytestmark = pytest.mark.one_split
 

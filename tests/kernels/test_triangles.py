@@ -6,8 +6,7 @@ from graphs import make_graph
 from kernels.kernel_graphs import entries as entries_of
 from kernels.kernel_graphs import random_graph, upload_any
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.triangles import TriangleKernels, triangle_words
+from gpugda.device.launch.cycles import CycleTasks, TriangleKernels, triangle_words
 
 pytestmark = pytest.mark.one_split
 

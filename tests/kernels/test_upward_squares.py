@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from gpugda.data.oriented import oriented
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.upward_squares import UpwardSquareKernels
+from gpugda.device.launch.cycles import CycleTasks, UpwardSquareKernels
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 

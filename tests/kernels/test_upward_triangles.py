@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from kernels.test_ranked_triangles import CYCLES, SIDES, expected
 from kernels.test_upward_lists import expected as lists_of
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.upward_triangles import NodeLists, UpwardTriangleKernels
+from gpugda.device.launch.cycles import CycleTasks
+from gpugda.device.launch.upward_lists import NodeLists, UpwardTriangleKernels
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 

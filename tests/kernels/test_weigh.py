@@ -8,8 +8,8 @@ import pytest
 from kernels.kernel_graphs import wrong
 from kernels.test_extend import STEPS, Step, extension, link
 
+from gpugda.device.launch.extend import WeighKernels
 from gpugda.device.launch.join import Table
-from gpugda.device.launch.weigh import WeighKernels
 
 NODES = 90
 RELATIONSHIP_TESTS = {"three lists, a test"}

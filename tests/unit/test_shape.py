@@ -164,19 +164,20 @@ def test_the_drawn_error_tree_equals_the_classes():
     assert drawn == real
 
 
+@functools.cache
+def text_of(path):
+    return path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("kernel", "launchers"), KERNELS, ids=lambda path: path.name)
-def test_a_kernel_has_a_launcher_and_a_test_of_its_name(kernel, launchers):
-    assert (launchers / f"{kernel.stem}.py").exists()
+def test_one_module_launches_a_kernel_and_a_test_has_its_name(kernel, launchers):
+    quoted = re.compile(rf'["/]{re.escape(kernel.name)}"')
+    assert sum(bool(quoted.search(text_of(path))) for path in launchers.glob("*.py")) == 1
     assert (ROOT / "tests" / "kernels" / f"test_{kernel.stem}.py").exists()
 
 
 def test_there_are_kernels_in_both_folders():
     assert len({launchers for _, launchers in KERNELS}) == 2
-
-
-@functools.cache
-def text_of(path):
-    return path.read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -32,7 +32,7 @@ from gpugda.device.graph.sharing import (
     made_from_outdated,
     shared_or_outdated,
 )
-from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
+from gpugda.device.launch.derived_lists import make_hub_bitmaps
 from gpugda.device.memory.buffers import (
     SMALLEST_BYTES,
     ArrayPool,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.context import DeviceContext
-    from gpugda.device.launch.hub_bitmaps import HubBitmaps
+    from gpugda.device.launch.derived_lists import HubBitmaps
     from gpugda.device.launch.query_words import Degree
 
 __all__ = ["ANY_LABEL", "DeviceGraph"]

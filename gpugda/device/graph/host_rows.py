@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from gpugda.data.identifiers import MAX_SHORT_IDS
 from gpugda.data.sorting import RowFacts, SortedRows, reversed_csr
 from gpugda.device.host_device import host_device
-from gpugda.device.launch.range_rows import RangeRows
-from gpugda.device.launch.row_counts import RowCounts
+from gpugda.device.launch.csr_rows import RangeRows, RowCounts
 from gpugda.errors import DeviceError, MemoryLimitError
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.patches.patched import Patched
-from gpugda.device.launch.patch import patch_array
-from gpugda.device.launch.patch_in_place import patch_in_place
+from gpugda.device.launch.patch import patch_array, patch_in_place
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:

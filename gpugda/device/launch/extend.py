@@ -1,11 +1,14 @@
-"""Extends partial embeddings node by node; launcher of ``extend.cl``."""
+"""Extends partial embeddings node by node: candidates, lists of a GPU, marks of a CPU."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpugda.device.launch.hub_bitmaps import NO_HUBS
+import numpy as np
+import pyopencl as cl
+
+from gpugda.device.launch.derived_lists import HUB_PARAMETERS, NO_HUBS
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.program import GRAPH, get_kernel
 from gpugda.types import value
@@ -15,26 +18,32 @@ if TYPE_CHECKING:
 
     from gpugda.device.context import DeviceContext
     from gpugda.device.launch.candidate_filter import FilterArrays
-    from gpugda.device.launch.hub_bitmaps import HubBitmaps
+    from gpugda.device.launch.derived_lists import HubBitmaps
     from gpugda.device.launch.join import Table
-    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.device.program import Kernel
 
 __all__ = [
+    "MAX_EXCLUDED",
     "STEP_PARAMETERS",
     "Extension",
     "ExtensionKernels",
     "KeyTest",
     "Link",
     "LinkFlags",
+    "ListKernels",
+    "MarkKernels",
     "PairWindow",
     "Pairs",
+    "RowKernels",
     "StepArrays",
+    "Tasks",
     "Test",
+    "WeighKernels",
     "extension_words",
 ]
 
-_FILE = "extend.cl"
+_EXTEND_FILE = "extend.cl"
 STEP_PARAMETERS = f"{GRAPH}bIbIbIbQIb"
 _MAX_TILES = 32
 _CPU_PIECE = 4096
@@ -259,10 +268,14 @@ class ExtensionKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._measure = get_kernel(context, _FILE, "measure_extensions", f"{STEP_PARAMETERS}Qbb")
-        self._extend = get_kernel(context, _FILE, "extend_pairs", f"{STEP_PARAMETERS}QbbQQIbQb")
-        self._count = get_kernel(context, _FILE, "count_pairs", f"{STEP_PARAMETERS}QbbQQIb")
-        self._test = get_kernel(context, _FILE, "test_rows", f"{STEP_PARAMETERS}Qb")
+        self._measure = get_kernel(
+            context, _EXTEND_FILE, "measure_extensions", f"{STEP_PARAMETERS}Qbb"
+        )
+        self._extend = get_kernel(
+            context, _EXTEND_FILE, "extend_pairs", f"{STEP_PARAMETERS}QbbQQIbQb"
+        )
+        self._count = get_kernel(context, _EXTEND_FILE, "count_pairs", f"{STEP_PARAMETERS}QbbQQIb")
+        self._test = get_kernel(context, _EXTEND_FILE, "test_rows", f"{STEP_PARAMETERS}Qb")
 
     @property
     def group_count(self) -> int:
@@ -315,3 +328,284 @@ class ExtensionKernels:
         size = self._context.group_size
         tiles = max(1, min(_MAX_TILES, count // (size * self.group_count)))
         return min(self.group_count, -(-count // (size * tiles))), tiles
+
+
+MAX_EXCLUDED = 16
+"""Maximum number of tests that the kernels evaluate in one step."""
+
+_EXTEND_ROWS_FILE = "extend_rows.cl"
+
+
+class RowKernels:
+    """Counts leaves."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._fitting = get_kernel(
+            context, _EXTEND_ROWS_FILE, "count_fitting", f"{STEP_PARAMETERS}bQQb"
+        )
+        self._leaves = get_kernel(
+            context, _EXTEND_ROWS_FILE, "count_leaves", f"{STEP_PARAMETERS}Qbb"
+        )
+
+    def count_fitting(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        nodes: tuple[DeviceArray, int, int],
+        fitting: DeviceArray,
+    ) -> None:
+        """Writes for each node how many of its neighbours along the step's link are candidates.
+
+        Args:
+            arrays: Arrays of the step.
+            table: Any table of the step.
+            nodes: The collected candidates, the first one to process, and the number of them.
+            fitting: ``uint32``, one per data node.
+        """
+        self._fitting(nodes[2], *arrays.arguments(table), *nodes, fitting)
+
+    def count_leaves(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        fitting: DeviceArray | None,
+        totals: DeviceArray,
+        groups: int,
+    ) -> None:
+        """Adds the number of rows of a step with one link to ``totals``, ``uint64[groups]``."""
+        self._leaves.launch_groups(
+            groups, *arrays.arguments(table), table.row_count, fitting, totals
+        )
+
+
+_TEAMS = 32
+"""Rows that a work group of a GPU processes at once; same value as in the kernel."""
+
+
+class WeighKernels:
+    """Appends rows with their number of matches."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._weigh = get_kernel(context, "weigh.cl", "weigh_rows", f"{STEP_PARAMETERS}QQbQb")
+
+    def weigh(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        rows: tuple[int, int],
+        extended: Table,
+        appended: DeviceArray,
+    ) -> None:
+        """Appends the rows that have matches, with their number in the node's column.
+
+        Args:
+            arrays: Arrays of the step.
+            table: The partial embeddings.
+            rows: First row and the one after the last.
+            extended: Table to which rows are appended; it must have space for all.
+            appended: ``uint32[1]``, the number of rows in ``extended``, updated.
+        """
+        arguments = (
+            *arrays.arguments(table),
+            *rows,
+            extended.values,
+            extended.column_stride,
+            appended,
+        )
+        context, count = self._context, rows[1] - rows[0]
+        at_once = 1 if context.is_cpu else _TEAMS
+        most = context.info.compute_units * context.profile.weigh_groups_per_unit
+        self._weigh.launch_groups(min(most, -(-count // at_once)), *arguments)
+
+
+_EXTEND_LISTS_FILE = "extend_lists.cl"
+_PIECE = 8192
+"""Pairs that a work group takes at once; same value as in the kernels."""
+_BYTES_OF_LIST = 8 * 256
+"""Local memory per link besides the base: positions of the other lists of a block of rows."""
+_PARAMETERS = {
+    "count_listed": "QbbQQbb",
+    "append_listed": "QbbQQbbQb",
+    "weigh_listed": "QbbQQbb",
+}
+
+
+class ListKernels:
+    """Counts and appends the pairs of steps with plain lists.
+
+    Args:
+        context: A device that is not a CPU.
+    """
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._find = get_kernel(context, _EXTEND_LISTS_FILE, "find_rows", "QbQQb")
+        self._kernels = {
+            name: get_kernel(
+                context, _EXTEND_LISTS_FILE, name, f"{STEP_PARAMETERS}{HUB_PARAMETERS}b{parameters}"
+            )
+            for name, parameters in _PARAMETERS.items()
+        }
+        self._append = get_kernel(
+            context, _EXTEND_LISTS_FILE, "append_weighted", f"{STEP_PARAMETERS}QQbbQb"
+        )
+
+    def group_count(self, pairs: int) -> int:
+        """Work groups of a launch; the length of its ``totals``."""
+        most = self._context.info.compute_units * self._context.profile.list_groups_per_unit
+        return min(-(-pairs // _PIECE), most)
+
+    def count(self, workspace: Workspace, window: PairWindow, totals: DeviceArray) -> None:
+        """Adds the number of a window's pairs that pass to ``totals``, one ``uint64`` per group.
+
+        In all methods, the window may end after the last pair, and the workspace provides an array
+        that lives as long as the launch.
+        """
+        self._launch("count_listed", workspace, window, (totals,))
+
+    def append(
+        self, workspace: Workspace, window: PairWindow, extended: Table, appended: DeviceArray
+    ) -> None:
+        """Appends a row for each pair of a window that passes.
+
+        ``appended``: ``uint32[1]``, the number of rows in ``extended``, updated.
+        """
+        output = (extended.values, extended.column_stride, appended)
+        self._launch("append_listed", workspace, window, output)
+
+    def weigh(self, workspace: Workspace, window: PairWindow, counts: DeviceArray) -> None:
+        """Adds each row's number of passing pairs in a window to ``counts``, ``uint32[rows]``."""
+        self._launch("weigh_listed", workspace, window, (counts,))
+
+    def append_weighted(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        rows: tuple[int, int],
+        counts: DeviceArray,
+        extended: Table,
+        appended: DeviceArray,
+    ) -> None:
+        """Appends the rows with a count above 0, with the count in the node's column.
+
+        Args:
+            arrays: Arrays of the step.
+            table: The partial embeddings.
+            rows: First row and the one after the last.
+            counts: Counts of all rows.
+            extended: Table to which rows are appended; it must have space for all.
+            appended: ``uint32[1]``, the number of rows in ``extended``, updated.
+        """
+        self._append.launch_groups(
+            self.group_count(rows[1] - rows[0]),
+            *arrays.arguments(table),
+            *rows,
+            counts,
+            extended.values,
+            extended.column_stride,
+            appended,
+        )
+
+    def _launch(
+        self, name: str, workspace: Workspace, window: PairWindow, output: tuple[Any, ...]
+    ) -> None:
+        arrays, table, pairs, *bounds = window
+        pieces = -(-window.pair_count // _PIECE)
+        first_rows = workspace.allocate(pieces + 1, np.uint32, "first rows of pieces")
+        self._find(pieces + 1, table.row_count, pairs.sums, *bounds, first_rows)
+        self._kernels[name].launch_groups(
+            self.group_count(window.pair_count),
+            *arrays.arguments(table),
+            *arrays.hubs.arguments,
+            cl.LocalMemory(_BYTES_OF_LIST * max(1, arrays.link_count - 1)),
+            table.row_count,
+            pairs.sums,
+            pairs.bases,
+            *bounds,
+            first_rows,
+            *output,
+        )
+        workspace.release(first_rows)
+
+
+_MAX_TASK_ROWS = 256
+_MAX_TASK_WORK = 1 << 24
+"""An item finishes its task before it checks whether it has done enough work."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tasks:
+    """Rows that work items take from a counter, and their memory.
+
+    Args:
+        rows: First row and the one after the last.
+        counters: ``uint32[2]``, the numbers of rows appended and of tasks taken.
+        scratch: ``uint32[items * levels * words]``, zero before and after; one level for each link
+            of the step but the last. With one link there is a level of cached counts per node.
+        words: Words of a level; with one link the number of nodes, or 0.
+        max_work: Maximum number of neighbours that an item reads in one launch.
+        totals: ``uint64``, one per item.
+        items: The number of items that there is memory for.
+        row_work: Maximum number of neighbours that an item reads for one row.
+    """
+
+    rows: tuple[int, int]
+    counters: DeviceArray
+    scratch: DeviceArray
+    words: int
+    max_work: int
+    totals: DeviceArray
+    items: int
+    row_work: int = 1
+
+
+class MarkKernels:
+    """Intersects lists by marks (a sparse accumulator)."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._intersect = get_kernel(
+            context, "extend_marks.cl", "intersect_rows", f"{STEP_PARAMETERS}IQQIQIbQbQbb"
+        )
+
+    @property
+    def item_count(self) -> int:
+        """The number of work items that intersect."""
+        return self._context.info.compute_units * self._context.profile.task_items_per_unit
+
+    def task_rows(self, rows: int, row_work: int = 1) -> int:
+        """Rows of a task: few enough that all items have work and finish a task soon."""
+        return max(
+            1, min(_MAX_TASK_ROWS, rows // (16 * self.item_count), _MAX_TASK_WORK // row_work)
+        )
+
+    def intersect(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        tasks: Tasks,
+        extended: Table | None,
+        *,
+        weighs: bool = False,
+    ) -> None:
+        """Takes tasks; appends rows, or counts them into ``totals`` if ``extended`` is None.
+
+        ``weighs``: True to append each row that has new rows once, with their number.
+        """
+        self._intersect.launch_groups(
+            tasks.items,
+            *arrays.arguments(table),
+            arrays.end_count,
+            *tasks.rows,
+            self.task_rows(tasks.rows[1] - tasks.rows[0], tasks.row_work),
+            tasks.max_work,
+            int(weighs),
+            tasks.scratch,
+            tasks.words,
+            None if extended is None else extended.values,
+            0 if extended is None else extended.column_stride,
+            tasks.counters,
+            tasks.totals,
+        )

@@ -15,18 +15,23 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
 
 __all__ = [
+    "HEADER_WORDS",
     "MAX_TESTS",
+    "WORDS_OF_32",
     "Chunk",
     "EntryTest",
     "KeptBits",
     "KeptEntries",
     "KeptKernels",
     "KeptRuns",
+    "ListedKernels",
+    "NodeStarts",
+    "RunKernels",
     "Runs",
     "entry_words",
 ]
 
-_FILE = "kept_entries.cl"
+_KEPT_ENTRIES_FILE = "kept_entries.cl"
 MAX_TESTS = 32
 """Maximum number of tests: a run's tests are bits of a word."""
 
@@ -152,9 +157,9 @@ class KeptKernels:
     """Finds and copies entries."""
 
     def __init__(self, context: DeviceContext) -> None:
-        self._find = get_kernel(context, _FILE, "find_kept", "bQbbIQIbQIIbbIb")
-        self._write = get_kernel(context, _FILE, "write_kept", "bbQIIbbbIQbb")
-        self._start = get_kernel(context, _FILE, "start_kept", "bQQIIbbbIb")
+        self._find = get_kernel(context, _KEPT_ENTRIES_FILE, "find_kept", "bQbbIQIbQIIbbIb")
+        self._write = get_kernel(context, _KEPT_ENTRIES_FILE, "write_kept", "bbQIIbbbIQbb")
+        self._start = get_kernel(context, _KEPT_ENTRIES_FILE, "start_kept", "bQQIIbbbIb")
 
     def find(
         self,
@@ -237,3 +242,203 @@ class KeptKernels:
             chunk.number,
             target.starts,
         )
+
+
+_KEPT_RUNS_FILE = "kept_runs.cl"
+
+
+class RunKernels:
+    """Finds and copies runs."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._find = get_kernel(context, _KEPT_RUNS_FILE, "find_runs", "bQQIIbbb")
+        self._write = get_kernel(context, _KEPT_RUNS_FILE, "write_runs", "bbQQIIbbbIbbbQbb")
+        self._start = get_kernel(context, _KEPT_RUNS_FILE, "start_nodes", "bIIIQbbbIb")
+
+    def find(self, runs: Runs, chunk: Chunk, found: KeptBits, bits: DeviceArray) -> None:
+        """Writes a bit per run that begins in a chunk (``runs``); at least one word."""
+        self._find(
+            max(1, -(-runs.count // 32)),
+            runs.starts,
+            runs.place,
+            runs.count,
+            chunk.first,
+            chunk.count,
+            found.bits,
+            found.sums,
+            bits,
+        )
+
+    def write(
+        self,
+        runs: Runs,
+        chunk: Chunk,
+        entries: KeptBits,
+        found: KeptBits,
+        target: KeptEntries,
+        nodes: tuple[int, int],
+    ) -> None:
+        """Copies the runs whose bits are set; call it after the chunk's entries are written.
+
+        Args:
+            runs: The runs that begin in the chunk.
+            chunk: The chunk whose entries were written.
+            entries: The kept ones of these.
+            found: The kept ones of the runs.
+            target: Output, with arrays for runs.
+            nodes: Nodes whose first runs begin in the chunk, or, for the last chunk, at its end:
+                the first one and the one after the last.
+        """
+        kept = target.runs
+        assert kept is not None
+        self._write(
+            max(1, -(-runs.count // 32)),
+            runs.starts,
+            runs.types,
+            runs.place,
+            runs.count,
+            chunk.first,
+            chunk.count,
+            entries.bits,
+            entries.sums,
+            target.kept,
+            chunk.number,
+            found.bits,
+            found.sums,
+            kept.kept,
+            kept.capacity,
+            kept.types,
+            target.starts,
+        )
+        self._start(
+            nodes[1] - nodes[0],
+            runs.offsets,
+            nodes[0],
+            nodes[1] - nodes[0],
+            runs.first,
+            runs.count,
+            found.bits,
+            found.sums,
+            kept.kept,
+            chunk.number,
+            kept.offsets,
+        )
+
+
+_LISTED_ROWS_FILE = "listed_rows.cl"
+HEADER_WORDS = WORDS_OF_32 = 2
+"""Words before the list in ``csr.h``, and words of 32 nodes in it."""
+
+
+class NodeStarts(NamedTuple):
+    """Row offsets of nodes whose rows begin in a chunk, or, for the last chunk, at its end.
+
+    Args:
+        offsets: ``uint32``, the array that has them.
+        place: Position of the first one.
+        known: How many are there; all others equal the last of these.
+        first: The first node.
+        size: Number of nodes, and one more after the last node of the graph.
+    """
+
+    offsets: DeviceArray
+    place: int
+    known: int
+    first: int
+    size: int
+
+
+class ListedKernels:
+    """Lists rows, and writes where they start among the kept entries."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._mark = get_kernel(context, _LISTED_ROWS_FILE, "mark_rows", "bIIbb")
+        self._list = get_kernel(context, _LISTED_ROWS_FILE, "list_rows", "bbIb")
+        self._start = get_kernel(context, _LISTED_ROWS_FILE, "start_rows", "bQIIQIIIbbbIbIb")
+        self._mark_filled = get_kernel(context, _LISTED_ROWS_FILE, "mark_filled", "bbIb")
+        self._move = get_kernel(context, _LISTED_ROWS_FILE, "move_starts", "bIbbbIb")
+
+    def mark(
+        self,
+        candidates: DeviceArray,
+        words: int,
+        node_count: int,
+        rows: DeviceArray,
+        marks: DeviceArray,
+    ) -> None:
+        """Marks the nodes that are candidates in some rows of the matrix.
+
+        Args:
+            candidates: ``uint32[rows * words]``, the candidate matrix.
+            words: Words of a row.
+            node_count: The number of nodes.
+            rows: ``uint32``, the number of rows, and the rows; ``NONE`` stands for all nodes.
+            marks: ``uint32[words]``, the output.
+        """
+        self._mark(words, candidates, words, node_count, rows, marks)
+
+    def list(self, marked: KeptBits, words: int, listed: DeviceArray) -> None:
+        """Writes the list of the marked nodes: `HEADER_WORDS`, and `WORDS_OF_32` per word."""
+        self._list(words, marked.bits, marked.sums, words, listed)
+
+    def start(
+        self,
+        nodes: NodeStarts,
+        node_count: int,
+        chunk: Chunk,
+        found: KeptBits,
+        listed: tuple[DeviceArray, int],
+        target: KeptEntries,
+    ) -> None:
+        """Writes the starts of listed rows; call it after the chunk's entries are written.
+
+        Args:
+            nodes: The nodes whose rows begin in the chunk.
+            node_count: The number of nodes of the graph.
+            chunk: The chunk.
+            found: Its kept entries.
+            listed: The list, and its number of rows.
+            target: Its ``starts`` are the output.
+        """
+        self._start(
+            nodes.size,
+            nodes.offsets,
+            nodes.place,
+            nodes.known,
+            nodes.first,
+            nodes.size,
+            node_count,
+            chunk.first,
+            chunk.count,
+            found.bits,
+            found.sums,
+            target.kept,
+            chunk.number,
+            *listed,
+            target.starts,
+        )
+
+    def mark_filled(
+        self, listed: DeviceArray, starts: DeviceArray, words: int, marks: DeviceArray
+    ) -> None:
+        """Marks the nodes whose rows have entries: ``uint32[words]``."""
+        self._mark_filled(words, listed, starts, words, marks)
+
+    def move(
+        self,
+        listed: tuple[DeviceArray, int],
+        starts: DeviceArray,
+        marked: KeptBits,
+        words: int,
+        target: DeviceArray,
+    ) -> None:
+        """Copies the starts of the marked nodes' rows, and the end of the last one.
+
+        Args:
+            listed: The list, and its number of rows.
+            starts: Starts of its rows.
+            marked: The rows to copy.
+            words: Words of a bitmap of nodes.
+            target: ``uint32``, one more than marked rows, the output.
+        """
+        self._move(words, *listed, starts, marked.bits, marked.sums, words, target)

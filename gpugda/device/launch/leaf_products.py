@@ -1,4 +1,4 @@
-"""Counts rows by the products of their leaves; launcher of ``leaf_products.cl``."""
+"""Counts and aggregates the rows of a join without writing them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.program import GRAPH, get_kernel
+from gpugda.types import MAX_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,7 @@ __all__ = [
     "CommonColumn",
     "CountsPlace",
     "Factor",
+    "GroupKernels",
     "GroupKey",
     "Leaves",
     "ProductArrays",
@@ -34,11 +36,12 @@ __all__ = [
     "common_columns",
     "group_words",
     "product_words",
+    "whole_sums",
 ]
 
 SUM_WORDS = 3
 
-_FILE = "leaf_products.cl"
+_LEAF_PRODUCTS_FILE = "leaf_products.cl"
 _LEAF = f"{GRAPH}bIbIbIIII"
 _FACTOR_WORDS, _GROUP_WORDS, _KEY_WORDS = 6, 12, 3
 
@@ -257,10 +260,18 @@ class ProductKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._count_matches = get_kernel(context, _FILE, "count_matches", f"{_LEAF}bQQbQ")
-        self._count_packed = get_kernel(context, _FILE, "count_packed", f"{_LEAF}QQbQIbII")
-        self._common = get_kernel(context, _FILE, "count_common", f"{GRAPH}bbIbIbQQII")
-        self._multiply = get_kernel(context, _FILE, "multiply_leaves", f"{GRAPH}bbIbbbbbbQQQb")
+        self._count_matches = get_kernel(
+            context, _LEAF_PRODUCTS_FILE, "count_matches", f"{_LEAF}bQQbQ"
+        )
+        self._count_packed = get_kernel(
+            context, _LEAF_PRODUCTS_FILE, "count_packed", f"{_LEAF}QQbQIbII"
+        )
+        self._common = get_kernel(
+            context, _LEAF_PRODUCTS_FILE, "count_common", f"{GRAPH}bbIbIbQQII"
+        )
+        self._multiply = get_kernel(
+            context, _LEAF_PRODUCTS_FILE, "multiply_leaves", f"{GRAPH}bbIbbbbbbQQQb"
+        )
 
     @property
     def group_count(self) -> int:
@@ -383,4 +394,120 @@ def _asked(
         NONE if leaves.candidate_row is None else leaves.candidate_row,
         int(by_length),
         int(adds),
+    )
+
+
+_ROW_GROUPS_FILE = "row_groups.cl"
+_CORE = f"{GRAPH}bbIbbbbbbQ"
+
+
+def whole_sums(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """``uint64`` per group from three words each; saturates at `MAX_WEIGHT`."""
+    low, middle, high = words.reshape(-1, SUM_WORDS).T
+    sums = low.astype(np.uint64) | middle.astype(np.uint64) << np.uint64(32)
+    sums[(high > 0) | (middle >> np.uint32(31) > 0)] = MAX_WEIGHT
+    return sums
+
+
+class GroupKernels:
+    """Adds up, or marks, groups of rows; weighs single rows."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._launched = context.info.compute_units * context.profile.groups_per_unit
+        self._sum = get_kernel(context, _ROW_GROUPS_FILE, "sum_groups", f"{_CORE}QQbbQ")
+        self._mark = get_kernel(context, _ROW_GROUPS_FILE, "mark_groups", f"{_CORE}QQbb")
+        self._weigh = get_kernel(context, _ROW_GROUPS_FILE, "weigh_rows", f"{_CORE}QQb")
+        self._largest = get_kernel(context, _ROW_GROUPS_FILE, "largest_sum", "bQQb")
+        self._weigh_sums = get_kernel(context, _ROW_GROUPS_FILE, "weigh_sums", "bQQbQbIIb")
+
+    @property
+    def total_words(self) -> int:
+        """The length of the ``totals`` of `weigh_sums`."""
+        return 2 * self._launched
+
+    def sum(
+        self,
+        arrays: ProductArrays,
+        table: Table,
+        rows: tuple[int, int],
+        keys: DeviceArray,
+        sums: DeviceArray,
+        first_word: int = 0,
+    ) -> None:
+        """Adds each row's product to its group's sum, three words of ``sums`` (`whole_sums`).
+
+        Args:
+            arrays: Arrays for the factors of rows.
+            table: The rows.
+            rows: The first one and the one after the last.
+            keys: From `group_words`.
+            sums: ``uint32``.
+            first_word: Position of the first group in it.
+        """
+        self._sum.launch_groups(
+            self._launched, *_core(arrays, table), *_counted(rows), keys, sums, first_word
+        )
+
+    def mark(
+        self,
+        arrays: ProductArrays,
+        table: Table,
+        rows: tuple[int, int],
+        keys: DeviceArray,
+        marks: DeviceArray,
+    ) -> None:
+        """Writes 1 for the groups of all these rows whose product is not 0."""
+        self._mark.launch_groups(
+            self._launched, *_core(arrays, table), *_counted(rows), keys, marks
+        )
+
+    def weigh(
+        self, arrays: ProductArrays, table: Table, rows: tuple[int, int], weights: DeviceArray
+    ) -> None:
+        """Writes the products of these rows."""
+        self._weigh.launch_groups(self._launched, *_core(arrays, table), *_counted(rows), weights)
+
+    def largest(self, sums: DeviceArray, first_word: int, count: int, most: DeviceArray) -> None:
+        """Raises the two words of ``most`` to the maximum high and low word of these sums."""
+        self._largest(count, sums, first_word, count, most)
+
+    def weigh_sums(
+        self,
+        sums: tuple[DeviceArray, int],
+        nodes: tuple[DeviceArray, int, int],
+        factors: tuple[DeviceArray, int, int],
+        totals: DeviceArray,
+    ) -> None:
+        """Multiplies each sum with the factors of its node; adds these up, 128 bits per work group.
+
+        Args:
+            sums: Sums of three words each, and the first word.
+            nodes: The nodes of the groups, the position of the first, and the number of them.
+            factors: ``uint32[slots * nodes]`` per node of the data graph, slots, nodes.
+            totals: ``uint64[total_words]``, low and high words.
+        """
+        listed, first, count = nodes
+        self._weigh_sums.launch_groups(
+            self._launched, *sums, count, listed, first, *factors, totals
+        )
+
+
+def _counted(rows: tuple[int, int]) -> tuple[int, int]:
+    first, last = rows
+    return first, last - first
+
+
+def _core(arrays: ProductArrays, table: Table) -> tuple[Any, ...]:
+    return (
+        *arrays.filter.graph,
+        arrays.filter.query,
+        arrays.matrix,
+        arrays.filter.words,
+        arrays.product,
+        arrays.leaf_counts,
+        arrays.anchor_ranks,
+        arrays.ranks,
+        arrays.tables,
+        table.values,
+        table.column_stride,
     )

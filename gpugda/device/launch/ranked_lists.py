@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gpugda.data.node_ranges import bits_for
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum, RadixSort
 from gpugda.device.launch.query_words import NONE
-from gpugda.device.launch.radix_sort import RadixSort
 from gpugda.device.program import GRAPH, Kernel, get_kernel
 
 if TYPE_CHECKING:

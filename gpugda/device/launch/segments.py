@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gpugda.device.program import get_kernel
+from gpugda.device.program import GRAPH, get_kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpugda.device.context import DeviceContext
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["RowKeys", "SegmentKernels"]
+__all__ = ["RowKeys", "SegmentKernels", "SemiJoinKernels"]
 
-_FILE = "segments.cl"
+_SEGMENTS_FILE = "segments.cl"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,11 +41,11 @@ class SegmentKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._shift = get_kernel(context, _FILE, "shift_starts", "bQQbIb")
-        self._shift_runs = get_kernel(context, _FILE, "shift_runs", "bQQIII")
-        self._number = get_kernel(context, _FILE, "number_entries", "IQQb")
-        self._count = get_kernel(context, _FILE, "count_rows", "bQQbbIIb")
-        self._place = get_kernel(context, _FILE, "place_rows", "bQQbbIIbIbQ")
+        self._shift = get_kernel(context, _SEGMENTS_FILE, "shift_starts", "bQQbIb")
+        self._shift_runs = get_kernel(context, _SEGMENTS_FILE, "shift_runs", "bQQIII")
+        self._number = get_kernel(context, _SEGMENTS_FILE, "number_entries", "IQQb")
+        self._count = get_kernel(context, _SEGMENTS_FILE, "count_rows", "bQQbbIIb")
+        self._place = get_kernel(context, _SEGMENTS_FILE, "place_rows", "bQQbbIIbIbQ")
 
     def shift_starts(
         self,
@@ -120,3 +122,53 @@ def _arguments(table: Table, keys: RowKeys) -> tuple[object, ...]:
         keys.segments,
         keys.key_count,
     )
+
+
+_SEMI_JOIN_FILE = "semi_join.cl"
+_OUTGOING, _INCOMING = 1, 2
+"""Directions as in ``query_graph.h``."""
+
+
+class SemiJoinKernels:
+    """Semi-joins of candidates."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._semi_join = get_kernel(context, _SEMI_JOIN_FILE, "semi_join", f"{GRAPH}bIIIIbb")
+        self._keep = get_kernel(context, _SEMI_JOIN_FILE, "keep_marked", "IIbb")
+
+    def semi_join(
+        self,
+        graph: Sequence[Any],
+        tests: DeviceArray,
+        number: int,
+        directions: tuple[bool, bool],
+        node_count: int,
+        candidates: DeviceArray,
+        marks: DeviceArray,
+    ) -> None:
+        """Removes candidates at the bound end of a link that have no candidate at its other end.
+
+        Marks the candidates at the other end that have one at the bound end; `keep_marked` removes
+        all others there.
+
+        Args:
+            graph: Arguments for ``GRAPH_PARAMETERS``; the directions followed must be there.
+            tests: From `entry_words`.
+            number: The link's number among the tests.
+            directions: Whether outgoing and whether incoming entries are followed.
+            node_count: The number of nodes of the graph.
+            candidates: ``uint32[rows * words]``, the candidate matrix.
+            marks: ``uint32[words]``, initially 0.
+        """
+        words = marks.count
+        followed = _OUTGOING * directions[0] | _INCOMING * directions[1]
+        is_cpu = self._context.profile.group_size == 1
+        items = words if is_cpu else 32 * words
+        self._semi_join(
+            items, *graph, tests, number, followed, words, node_count, candidates, marks
+        )
+
+    def keep_marked(self, row: int, candidates: DeviceArray, marks: DeviceArray) -> None:
+        """Removes the candidates of a row that are not marked, and all marks."""
+        self._keep(marks.count, row, marks.count, candidates, marks)

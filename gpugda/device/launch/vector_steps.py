@@ -10,7 +10,7 @@ from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
-    from gpugda.device.launch.cycle_tasks import CycleTasks
+    from gpugda.device.launch.cycles import CycleTasks
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.cycles import CycleTasks
 from gpugda.device.launch.vector_steps import VectorKernels
 from gpugda.errors import MemoryLimitError
 from gpugda.match.count.limits import may_use_vectors

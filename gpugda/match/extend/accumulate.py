@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gpugda.device.launch.extend import LinkFlags
-from gpugda.device.launch.extend_marks import MarkKernels, Tasks
-from gpugda.device.launch.extend_rows import MAX_EXCLUDED
+from gpugda.device.launch.extend import MAX_EXCLUDED, LinkFlags, MarkKernels, Tasks
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.memory import min_bytes
 from gpugda.match.list_lengths import longest_list, shortest_list

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Container, Mapping, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.device.launch.merged_lists import ListKind
+    from gpugda.device.launch.derived_lists import ListKind
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.step_forms import StepForm
     from gpugda.match.need import Rows

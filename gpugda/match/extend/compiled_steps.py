@@ -9,7 +9,7 @@ from gpugda.plan.counting.problem import may_be_cycle
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
-    from gpugda.device.launch.merged_lists import ListKind
+    from gpugda.device.launch.derived_lists import ListKind
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery

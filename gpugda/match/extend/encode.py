@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.device.launch.derived_lists import NO_HUBS
 from gpugda.device.launch.extend import StepArrays, extension_words
-from gpugda.device.launch.hub_bitmaps import NO_HUBS
 from gpugda.device.launch.join import step_words
-from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
+from gpugda.device.launch.small_queries import JoinStep, SmallJoin, join_step_words
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.merged_graph import graph_arguments
 from gpugda.match.extend.merged_steps import extension_with_places, list_places, required_places
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.device.launch.hub_bitmaps import HubBitmaps
-    from gpugda.device.launch.merged_lists import ListKind, MergedLists
+    from gpugda.device.launch.derived_lists import HubBitmaps, ListKind, MergedLists
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.merged_graph import MergedGraph, Places

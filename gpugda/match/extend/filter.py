@@ -34,7 +34,7 @@ from gpugda.match.extend.earlier_candidates import (
 )
 
 if TYPE_CHECKING:
-    from gpugda.device.launch.small_filter import SmallFilter
+    from gpugda.device.launch.small_queries import SmallFilter
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.encode import Encoding
     from gpugda.match.embeddings import Masks

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.device.launch.join import Table
-from gpugda.device.launch.small_join import SmallJoin
+from gpugda.device.launch.small_queries import SmallJoin
 from gpugda.match.extend.memory import min_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.device.launch.small_join import SmallJoined
+    from gpugda.device.launch.small_queries import SmallJoined
     from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.step import ExtendStep
 

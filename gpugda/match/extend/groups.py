@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.leaf_products import SUM_WORDS, ProductArrays, group_words, product_words
-from gpugda.device.launch.row_groups import whole_sums
+from gpugda.device.launch.leaf_products import (
+    SUM_WORDS,
+    ProductArrays,
+    group_words,
+    product_words,
+    whole_sums,
+)
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.launch_size import LaunchSize
 from gpugda.plan.variables import Variable
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.device.launch.join import Table
-    from gpugda.device.launch.row_groups import GroupKernels
+    from gpugda.device.launch.leaf_products import GroupKernels
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.candidate_ranks import CandidateRanks

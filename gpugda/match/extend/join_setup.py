@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gpugda.device.launch.extend import ExtensionKernels
-from gpugda.device.launch.extend_rows import RowKernels
-from gpugda.device.launch.leaf_products import ProductKernels
-from gpugda.device.launch.row_groups import GroupKernels
+from gpugda.device.launch.extend import ExtensionKernels, RowKernels
+from gpugda.device.launch.leaf_products import GroupKernels, ProductKernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.device.graph.segment_views import SegmentViews
-    from gpugda.device.launch.small_join import SmallJoined
+    from gpugda.device.launch.small_queries import SmallJoined
     from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.special.cycles import CycleCount
     from gpugda.match.special.single_walks import SingleWalkCount

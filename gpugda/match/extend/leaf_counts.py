@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.extend import KeyTest
-from gpugda.device.launch.extend_rows import MAX_EXCLUDED
+from gpugda.device.launch.extend import MAX_EXCLUDED, KeyTest
 from gpugda.match.extend.memory import min_bytes
 from gpugda.plan.comparisons import ABOVE, BELOW
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.device.graph.directory import arrays_of
-from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
-from gpugda.device.launch.merged_lists import ListKind, MergeKernels
+from gpugda.device.launch.derived_lists import ListKind, MergeKernels, make_hub_bitmaps
 from gpugda.errors import MemoryLimitError
 from gpugda.match.extend.merged_steps import Source, is_directed
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.device.launch.hub_bitmaps import HubBitmaps
-    from gpugda.device.launch.merged_lists import MergedLists
+    from gpugda.device.launch.derived_lists import HubBitmaps, MergedLists
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.device.launch.derived_lists import ListKind
 from gpugda.device.launch.extend import LinkFlags
-from gpugda.device.launch.merged_lists import ListKind
 from gpugda.match.extend.drafts import ExtendKind
 
 if TYPE_CHECKING:

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.device.launch.extend import Pairs, PairWindow
-from gpugda.device.launch.extend_lists import ListKernels
-from gpugda.device.launch.weigh import WeighKernels
+from gpugda.device.launch.extend import ListKernels, Pairs, PairWindow, WeighKernels
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.launch_size import LaunchSize
 from gpugda.match.list_lengths import shortest_list

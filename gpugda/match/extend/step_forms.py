@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpugda.device.launch.merged_lists import ListKind
+from gpugda.device.launch.derived_lists import ListKind
 from gpugda.match.extend.drafts import Draft, ExtendKind
 from gpugda.match.extend.merged_steps import list_kind, source_of
 from gpugda.plan.comparisons import Comparison

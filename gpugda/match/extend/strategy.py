@@ -13,7 +13,7 @@ from gpugda.deadline import check_deadline
 from gpugda.device.graph.lazy_arguments import LazyArguments
 from gpugda.device.graph.placement import SegmentedPlacement
 from gpugda.device.graph.segments import directory_bytes, whole_bytes
-from gpugda.device.launch.small_filter import SmallFilter
+from gpugda.device.launch.small_queries import SmallFilter
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.engine import Engine

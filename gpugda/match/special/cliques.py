@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.cliques import CliqueKernels
-from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.cycles import CycleTasks
+from gpugda.device.launch.ranked_cycles import CliqueKernels
 from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.match.special.unrestricted import (
     CommonLink,

@@ -16,8 +16,8 @@ from collections import Counter
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.edge_triangles import EdgeTriangleKernels
+from gpugda.device.launch.cycles import CycleTasks
+from gpugda.device.launch.ranked_cycles import EdgeTriangleKernels
 from gpugda.errors import MemoryLimitError
 from gpugda.match.special.cliques import cliques_in
 from gpugda.match.special.ring_squares import weighed_squares
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.device.launch.edge_triangles import EdgeTriangles
+    from gpugda.device.launch.ranked_cycles import EdgeTriangles
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.engine import Engine

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.squares import MAX_TYPES, CycleType, SquareKernels, cycle_words
-from gpugda.device.launch.triangles import MAX_PARALLEL, TriangleKernels, triangle_words
+from gpugda.device.launch.cycles import (
+    MAX_PARALLEL,
+    MAX_TYPES,
+    CycleTasks,
+    CycleType,
+    SquareKernels,
+    TriangleKernels,
+    cycle_words,
+    triangle_words,
+)
 from gpugda.match.special.tasks import launches
 from gpugda.plan.counting.problem import may_be_cycle
 from gpugda.plan.list_lengths import max_list_length

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.segments import directory_bytes
-from gpugda.device.launch.upward_triangles import total_bytes
+from gpugda.device.launch.upward_lists import total_bytes
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.special.ranked_triangles import streamed_type
 from gpugda.match.special.streamed_triangles import segment_size, sent_segments

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.ranked_triangles import LoopWeights, RankedTriangleKernels
+from gpugda.device.launch.cycles import CycleTasks
+from gpugda.device.launch.ranked_cycles import LoopWeights, RankedTriangleKernels
 from gpugda.match.special.streamed_triangles import count_streamed
 from gpugda.match.special.tasks import launches
 from gpugda.match.special.unrestricted import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.ring_squares import RingSquareKernels, TwoLinkPaths
+from gpugda.device.launch.cycles import CycleTasks
+from gpugda.device.launch.ranked_cycles import RingSquareKernels, TwoLinkPaths
 from gpugda.errors import MemoryLimitError
 from gpugda.match.special.ranked_triangles import triangles_in
 from gpugda.match.special.tasks import (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.device.launch.cycles import SingleWalkKernels
 from gpugda.device.launch.query_words import NONE
-from gpugda.device.launch.single_walks import SingleWalkKernels
 from gpugda.device.memory.host_buffers import host_buffer
 from gpugda.plan.row_tests import type_ids
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.row_groups import GroupKernels
-from gpugda.device.launch.square_sums import SquareArrays, SquareSumKernels
-from gpugda.device.launch.squares import MAX_TYPES
+from gpugda.device.launch.cycles import MAX_TYPES, SquareArrays, SquareSumKernels
+from gpugda.device.launch.leaf_products import GroupKernels
 from gpugda.match.special.cycles import links_along, nodes_along, square_words
 from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.plan.list_lengths import max_list_length

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.upward_triangles import NodeLists, UpwardTriangleKernels
+from gpugda.device.launch.cycles import CycleTasks
+from gpugda.device.launch.upward_lists import NodeLists, UpwardTriangleKernels
 from gpugda.errors import MemoryLimitError
 from gpugda.match.special.tasks import launches
 

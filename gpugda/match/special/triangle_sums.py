@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.squares import MAX_TYPES
-from gpugda.device.launch.triangle_sums import HigherNeighbours, Members, TriangleSumKernels
-from gpugda.device.launch.triangles import triangle_words
+from gpugda.device.launch.cycles import (
+    MAX_TYPES,
+    HigherNeighbours,
+    Members,
+    TriangleSumKernels,
+    triangle_words,
+)
 from gpugda.match.special.cycles import links_along, nodes_along
 from gpugda.match.special.square_sums import largest_sum
 from gpugda.match.special.tasks import groups_with_scratch, launches

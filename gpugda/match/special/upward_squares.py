@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.upward_squares import UpwardSquareKernels
+from gpugda.device.launch.cycles import CycleTasks, UpwardSquareKernels
 from gpugda.match.special.tasks import groups_with_scratch, launches
 
 if TYPE_CHECKING:

@@ -168,7 +168,7 @@ SUMS = """
 import numpy as np
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.device.context import DeviceContext, choose_device
-from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.primitives import PrefixSum
 DeviceContext.is_pocl = False
 context = DeviceContext(choose_device())
 with Workspace(context, MemoryBudget(1 << 20)) as workspace:

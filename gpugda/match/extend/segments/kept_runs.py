@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gpugda.device.launch.kept_entries import KeptBits, KeptRuns, Runs
-from gpugda.device.launch.kept_runs import RunKernels
+from gpugda.device.launch.kept_entries import KeptBits, KeptRuns, RunKernels, Runs
 from gpugda.match.extend.segments.listed_rows import ListedRows
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.device.launch.kept_entries import KeptBits, Runs
-from gpugda.device.launch.listed_rows import (
+from gpugda.device.launch.kept_entries import (
     HEADER_WORDS,
     WORDS_OF_32,
+    KeptBits,
     ListedKernels,
     NodeStarts,
+    Runs,
 )
 from gpugda.device.launch.query_words import NONE
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.kept_entries import entry_words
-from gpugda.device.launch.semi_join import SemiJoinKernels
+from gpugda.device.launch.segments import SemiJoinKernels
 from gpugda.match.candidates.filter import count_candidates
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from gpugda.data.sorting import Unsorted, sorted_rows
 from gpugda.device.graph import host_rows as module
 from gpugda.device.graph.host_rows import HostRows
 from gpugda.device.host_device import host_device
-from gpugda.device.launch import range_rows
-from gpugda.device.launch.range_rows import RangeRows
-from gpugda.device.launch.row_counts import RowCounts
+from gpugda.device.launch import csr_rows
+from gpugda.device.launch.csr_rows import RangeRows, RowCounts
 from gpugda.errors import DeviceError
 from gpugda.loading import load
 from gpugda.ports import SilentProgress
@@ -28,8 +27,8 @@ def small_ranges(monkeypatch, request):
     if host_device() is None:
         pytest.skip("no CPU as a device")
     monkeypatch.setattr(module, "_FROM", 1)
-    monkeypatch.setattr(range_rows, "_RANGE", 4)
-    monkeypatch.setattr(range_rows, "has_fast_sort", lambda: request.param)
+    monkeypatch.setattr(csr_rows, "_RANGE", 4)
+    monkeypatch.setattr(csr_rows, "has_fast_sort", lambda: request.param)
 
 
 @st.composite

@@ -16,7 +16,7 @@ from gpugda.data.patched_csr import csr_of
 from gpugda.data.patches.patched import Patched
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.launch.merged_lists import ListKind
+from gpugda.device.launch.derived_lists import ListKind
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend import merged_graph
 from gpugda.match.extend.strategy import ExtendStrategy

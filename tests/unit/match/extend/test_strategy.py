@@ -240,7 +240,7 @@ def test_random_cycles_equal_the_reference(context, case):
     for shortest in (1, 3):
         note(f"bitmaps of {'all' if shortest == 1 else 'some'}")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
+            patch.setattr("gpugda.device.launch.derived_lists._SHORTEST", shortest)
             strategy = strategy_for(context, graph)
             assert found_by(strategy, plan) == expected
             assert count(strategy, plan) == expected.total()

@@ -1,4 +1,4 @@
-"""Running means of rows of the host; launcher of ``running_means.cl``."""
+"""Sums and running means of rows of the host, in their order."""
 
 from __future__ import annotations
 
@@ -18,13 +18,48 @@ if TYPE_CHECKING:
 
     from gpugda.device.context import DeviceContext
 
-__all__ = ["RunningMeans"]
+__all__ = ["OrderedSum", "RunningMeans"]
+
+_ROWS: Final = 1 << 24
+"""Rows of a launch: a query is stopped between launches."""
+
+
+class OrderedSum:
+    """Adds floats with exactly the rounding of sequential additions.
+
+    Args:
+        context: A CPU, whose memory is the host's.
+    """
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._kernel = get_kernel(context, "ordered_sum.cl", "ordered_sum", "Qbb")
+
+    def total(self, values: NDArray[np.float64], begun: float = 0.0) -> float:
+        """The sum of ``begun`` and the values.
+
+        Raises:
+            DeviceError: A launch failed.
+            QueryTimeoutError: The time is up.
+        """
+        context, total = self._context, np.array([begun])
+        with context.lock:
+            kept = host_buffer(context, total, writable=True)
+            for start in range(0, len(values), _ROWS):
+                check_time()
+                part = values[start : start + _ROWS]
+                read = host_buffer(context, part)
+                self._kernel.launch_groups(1, len(part), read, kept)
+                context.finish()
+            context.call("sum of rows", cl.enqueue_copy, context.queue, total, kept)
+        return float(total[0])
+
 
 _FILE: Final = "running_means.cl"
-_PARAMETERS: Final = "QIbbb"
+_MEANS_PARAMETERS: Final = "QIbbb"
 _SCRATCH: Final = 1024
 """Rows that the kernel processes in lanes together."""
-_ROWS: Final = 1 << 24
+
 """Rows of a launch: a query is stopped between launches."""
 
 
@@ -38,8 +73,8 @@ class RunningMeans:
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
         self._mean = get_kernel(context, _FILE, "running_mean", "QIIbbb")
-        self._means = get_kernel(context, _FILE, "running_means", _PARAMETERS)
-        self._infinite = get_kernel(context, _FILE, "infinite_means", _PARAMETERS)
+        self._means = get_kernel(context, _FILE, "running_means", _MEANS_PARAMETERS)
+        self._infinite = get_kernel(context, _FILE, "infinite_means", _MEANS_PARAMETERS)
 
     def states(
         self,
