@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from .table_kinds import table_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,7 +20,7 @@ _HEADER_FILE = re.compile(r"(?P<name>.+?)[-_.]header", re.IGNORECASE)
 
 def with_headers(files: list[InputFile]) -> Iterator[list[InputFile]]:
     """Groups of files: header files with the files that they describe, others alone."""
-    stems = {file: _stem(file.name) for file in files}
+    stems = {file: table_name(file.name) for file in files}
     taken: set[InputFile] = set()
     groups = []
     for file in files:
@@ -32,16 +34,9 @@ def with_headers(files: list[InputFile]) -> Iterator[list[InputFile]]:
     yield from ([file] for file in files if file not in taken)
 
 
-def _stem(name: str) -> str:
-    for suffix in sorted(SUFFIXES, key=len, reverse=True):
-        if name.lower().endswith(suffix):
-            return name[: -len(suffix)]
-    return name
-
-
 def name_in(file_name: str) -> str:
-    """The label or type in a file's name."""
-    stem = _stem(file_name)
+    """The label or type in the name of a file of an import, or of a table."""
+    stem = table_name(file_name)
     found = _HEADER_FILE.fullmatch(stem)
     stem = found["name"] if found else stem
     for mark in (".nodes.", ".relationships."):

@@ -70,9 +70,9 @@ def read_header(file: InputFile, layout: CsvFormat) -> ImportHeader:
 
 
 def read_blocks(
-    files: Sequence[InputFile], header: ImportHeader, rules: ReadRules
+    files: Sequence[InputFile], header: ImportHeader, rules: ReadRules, *, has_header: bool = True
 ) -> Iterator[TextBlock]:
-    """All rows of files that share the first one's header.
+    """All rows of files that share the first one's header; without it, of one file.
 
     Raises:
         SourceError: A row has more or fewer fields than the header, is not UTF-8, ….
@@ -82,7 +82,7 @@ def read_blocks(
         with file.open() as stream:
             reader = RecordReader(stream, rules.layout, file.name)
             first_row = 1
-            if place == 0:
+            if place == 0 and has_header:
                 header_record = reader.header()
                 first_row = 2
             yield from _file_blocks(reader, file.name, first_row, header, header_record, rules)
@@ -96,7 +96,7 @@ def _file_blocks(
     header_record: bytes,
     rules: ReadRules,
 ) -> Iterator[TextBlock]:
-    at_start = row == 1
+    at_start = row == 1 and bool(header_record)
     for block in reader:
         if at_start:
             length = _repeated_header(block, header_record, name, rules)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import lzma
 import os
@@ -20,15 +21,38 @@ from .bounded_stream import BoundedStream
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["READ_ERRORS", "InputFile", "expand_files", "list_folder"]
+__all__ = ["READ_ERRORS", "InputFile", "expand_files", "list_folder", "path_of"]
 
 _SHOWN = 200
+
+# A pattern of a shell, as opposed to a regular expression such as "part.*" or "part\\d*".
+_GLOB = re.compile(r"[^\\]*(?:(?<![.)\]}])[*?]|\*\*)[^\\]*")
 
 READ_ERRORS = (
     *(OSError, EOFError, MemoryError, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
     *(NotImplementedError, RuntimeError),  # zipfile: other compressions, and passwords
 )
 """Errors of reading damaged or compressed files."""
+
+
+def path_of(text: str | os.PathLike[str]) -> Path:
+    """A path; for an address such as ``s3://bucket/file``, one that reads through fsspec.
+
+    Raises:
+        ConfigurationError: The packages for such an address are missing.
+    """
+    address = os.fspath(text)
+    if "://" not in address:
+        return Path(address)
+    try:
+        from upath import UPath
+
+        return cast("Path", UPath(address))
+    except (ImportError, ValueError) as error:  # ValueError: no such protocol
+        raise ConfigurationError(
+            f"{_shortened(address)} cannot be read: {error}. Addresses of files need "
+            "gpugda[remote] and fsspec's package for the protocol, such as s3fs or gcsfs."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +76,7 @@ class InputFile:
     def size(self) -> int | None:
         """Uncompressed size in bytes; None if it is unknown before reading."""
         if self.member is not None:
-            with zipfile.ZipFile(self.path) as archive:
+            with zipfile.ZipFile(_local(self.path)) as archive:
                 return archive.getinfo(self.member).file_size
         if self.path.suffix.lower() in {".gz", ".xz", ".zip"}:
             return None
@@ -62,6 +86,15 @@ class InputFile:
         """Raises SourceError unless the file exists."""
         if not _is_file(self.path):
             raise SourceError(f"{_shortened(self.path)}: there is no such file")
+
+    def local(self) -> Any:
+        """The path of a plain local file, or the bytes of another one, for Arrow's readers."""
+        if self.member is None and isinstance(self.path, Path) and self.size is not None:
+            return self.path
+        import pyarrow as pa
+
+        with self.open() as stream:
+            return pa.BufferReader(stream.read())
 
     def open(self) -> BinaryIO:
         """The uncompressed bytes.
@@ -77,19 +110,19 @@ class InputFile:
     def _open(self) -> BinaryIO:
         suffix = self.path.suffix.lower()
         if self.member is not None:
-            archive = zipfile.ZipFile(self.path)
+            archive = zipfile.ZipFile(_local(self.path))
             packed = archive.getinfo(self.member).compress_size
             return self._bounded(archive.open(self.member), packed)
         if suffix == ".gz":
-            return self._bounded(gzip.open(self.path, "rb"), self.path.stat().st_size)
+            return self._bounded(gzip.open(_local(self.path), "rb"), self.path.stat().st_size)
         if suffix == ".xz":
-            return self._bounded(lzma.open(self.path, "rb"), self.path.stat().st_size)
+            return self._bounded(lzma.open(_local(self.path), "rb"), self.path.stat().st_size)
         if suffix == ".zip":
             return self._open_only_member()
         return self.path.open("rb")
 
     def _open_only_member(self) -> BinaryIO:
-        archive = zipfile.ZipFile(self.path)
+        archive = zipfile.ZipFile(_local(self.path))
         members = [entry for entry in archive.infolist() if not entry.is_dir()]
         if len(members) != 1:
             archive.close()
@@ -103,13 +136,18 @@ class InputFile:
         return cast("BinaryIO", BoundedStream(stream, packed_bytes, self.name))
 
 
+def _local(path: Path) -> Any:
+    """The path of a local file, or a stream of another one."""
+    return path if isinstance(path, Path) else path.open("rb")
+
+
 def list_folder(path: Path, suffixes: tuple[str, ...]) -> list[InputFile]:
     """Files with these suffixes, directly in a folder or anywhere in a zip archive, by name."""
     if path.is_dir():
         names = sorted(entry for entry in path.iterdir() if entry.is_file())
         files = [InputFile(entry) for entry in names]
-    elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
+    elif path.name.lower().endswith(".zip") or zipfile.is_zipfile(path):
+        with zipfile.ZipFile(_local(path)) as archive:
             members = sorted(entry.filename for entry in archive.infolist() if not entry.is_dir())
         files = [InputFile(path, member) for member in members if "__MACOSX" not in member]
     else:
@@ -123,8 +161,8 @@ def expand_files(
     """The files that an argument names.
 
     A path, several in one text separated by commas, or a sequence of paths. A text that names no
-    file is a regular expression on the names in its folder, whose matches are in natural order
-    (``part2`` before ``part10``).
+    file is a pattern with ``*``, or a regular expression on the names in its folder; matches are
+    in natural order (``part2`` before ``part10``).
 
     Raises:
         ConfigurationError: It is none of these.
@@ -132,8 +170,8 @@ def expand_files(
     """
     if not isinstance(files, str):
         return [file for piece in _pieces(files) for file in _expand_one(piece)]
-    if _is_file(Path(files)):
-        return [InputFile(Path(files))]
+    if _is_file(path_of(files)):
+        return [InputFile(path_of(files))]
     return [file for piece in files.split(",") for file in _expand_one(piece.strip())]
 
 
@@ -155,13 +193,13 @@ def _is_file(path: Path) -> bool:
         raise SourceError(f"{_shortened(path)}: cannot be looked up: {error.strerror}") from error
 
 
-def _shortened(path: Path) -> str:
+def _shortened(path: object) -> str:
     text = str(path)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _expand_one(piece: str | os.PathLike[str]) -> list[InputFile]:
-    path = Path(piece)
+    path = path_of(piece)
     if _is_file(path):
         return [InputFile(path)]
     found = _matching(path)
@@ -171,6 +209,9 @@ def _expand_one(piece: str | os.PathLike[str]) -> list[InputFile]:
 
 
 def _matching(path: Path) -> list[InputFile]:
+    if _GLOB.fullmatch(str(path)):
+        found = [each for each in _glob(path) if each.is_file()]
+        return [InputFile(each) for each in sorted(found, key=_natural)]
     if not path.parent.is_dir():
         return []
     try:
@@ -181,6 +222,12 @@ def _matching(path: Path) -> list[InputFile]:
     return [InputFile(entry) for entry in sorted(matches, key=_natural) if entry.is_file()]
 
 
+def _glob(path: Path) -> list[Path]:
+    if "://" in str(path):  # of fsspec
+        return list(path.parent.glob(path.name))
+    return [Path(each) for each in glob.glob(str(path), recursive=True)]
+
+
 def _natural(path: Path) -> list[tuple[int, str]]:
-    pieces = re.findall(r"\d+|\D+", path.name)
+    pieces = re.findall(r"\d+|\D+", str(path))
     return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in pieces]

@@ -20,30 +20,11 @@ from .table_columns import TableColumns, one_array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ColumnNames", "Ends", "end_nodes", "node_batch", "relationship_batch"]
+    from .column_names import ColumnNames
+
+__all__ = ["Ends", "end_nodes", "node_batch", "relationship_batch"]
 
 _LARGEST_INTEGER = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnNames:
-    """Names of the columns with a special meaning.
-
-    Args:
-        id: Ids of nodes.
-        labels: Labels of nodes; the column is optional.
-        source: Ids of start nodes.
-        target: Ids of end nodes.
-        type: Types of relationships; the column is optional.
-        keep_ids: True if the ids become a property, too.
-    """
-
-    id: str = "id"
-    labels: str = "labels"
-    source: str = "source"
-    target: str = "target"
-    type: str = "type"
-    keep_ids: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,25 +142,38 @@ def _ids(table: TableColumns, name: str) -> pa.Array:
     kind = array.type
     if array.null_count:
         row = pc.index(array.is_null(), value=True).as_py() + 1
-        raise SourceError(f"{table.origin}, row {row}: {name!r} is null")
+        raise SourceError(f"{table.origin}, row {row}: {name!r} is null{_float_hint(kind)}")
     if len(array) == 0:
         return pa.array([], pa.int64())
-    if pa.types.is_uint64(kind):
+    if pa.types.is_uint64(kind) or pa.types.is_decimal(kind):
         return _int64(array, table.origin, name)
     if pa.types.is_integer(kind):
         return array
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return array.cast(pa.large_string())
-    raise SourceError(f"{table.origin}, column {name!r}: ids are integers or text, not {kind}")
+    raise SourceError(
+        f"{table.origin}, column {name!r}: ids are integers or text, not {kind}{_float_hint(kind)}"
+    )
+
+
+def _float_hint(kind: Any) -> str:
+    """How ids become integers again: pandas makes floats of a column in which one is missing."""
+    if not pa.types.is_floating(kind):
+        return ""
+    return (
+        "; pandas makes integers floats where one is missing: drop such rows "
+        "(.dropna(subset=[…])), then .astype('int64')"
+    )
 
 
 def _int64(array: pa.Array, origin: str, name: str) -> pa.Array:
     try:
         return array.cast(pa.int64())
     except pa.ArrowInvalid:
-        too_large = pc.greater(array, pa.scalar(_LARGEST_INTEGER, array.type))
-        row = pc.index(too_large, value=True).as_py() + 1
-        raise SourceError(f"{origin}, row {row}: {name!r} is beyond 64 bit integers") from None
+        row = next(row for row, value in enumerate(array, 1) if not _is_int64(value.as_py()))
+        raise SourceError(
+            f"{origin}, row {row}: {name!r} is beyond 64 bit integers, or none: {array[row - 1]}"
+        ) from None
 
 
 def _ids_of_values(values: list[Any], origin: str, name: str) -> pa.Array:
@@ -191,14 +185,15 @@ def _ids_of_values(values: list[Any], origin: str, name: str) -> pa.Array:
     try:
         return arrow_texts(values) if text else arrow_numbers(np.array(values, np.int64))
     except OverflowError:
-        row = next(row for row, value in enumerate(values, 1) if not _fits(value))
+        row = next(row for row, value in enumerate(values, 1) if not _is_int64(value))
         raise SourceError(f"{origin}, row {row}: {name!r} is beyond 64 bit integers") from None
     except UnicodeEncodeError as error:
         raise SourceError(f"{origin}, column {name!r}: {error}") from None
 
 
-def _fits(value: int) -> bool:
-    return -_LARGEST_INTEGER - 1 <= value <= _LARGEST_INTEGER
+def _is_int64(value: Any) -> bool:
+    """True for an integer of 64 bits; `value` is an integer or a decimal."""
+    return bool(-_LARGEST_INTEGER - 1 <= value <= _LARGEST_INTEGER and value == int(value))
 
 
 def _why_no_id(value: object, name: str, *, text: bool) -> str:
@@ -251,7 +246,13 @@ def _types(
     known = table.encoded(name)
     if known is not None and pc.min(pc.binary_length(known.dictionary)).as_py():
         return _codes_and_names(known)
-    raw = table.required(name)
+    if name not in table.columns:
+        there = ", ".join(map(repr, table.columns))
+        raise SourceError(
+            f"{table.origin}: has no column {name!r} of types; give their type, as in type='KNOWS' "
+            f"or {{'KNOWS': table}}, or the column's name. Its columns: {there}"
+        )
+    raw = table.plain(name)
     texts = _texts(raw)
     if texts is None:
         values = raw if isinstance(raw, list) else raw.to_pylist()

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from operator import attrgetter
 from typing import Any
 
@@ -31,12 +32,14 @@ class TableColumns:
             be encoded in a dictionary; see `plain`.
         count: The number of rows.
         changeable: True if the caller may change the columns in place, such as NumPy arrays.
+        is_text: True if it was read from text, and its columns have no types yet.
     """
 
     origin: str
     columns: Mapping[str, Any]
     count: int
     changeable: bool = False
+    is_text: bool = False
 
     def required(self, name: str) -> Any:
         """A required column.
@@ -74,8 +77,8 @@ class TableColumns:
         Raises:
             SourceError: Its values cannot be properties.
         """
-        raw = self.plain(name)
         try:
+            raw = _without_decimals(self.plain(name))
             return column_from_values(raw) if isinstance(raw, list) else column_from_arrow(raw)
         except SourceError as error:
             raise SourceError(f"{self.origin}, column {name!r}: {error}") from error
@@ -94,6 +97,11 @@ class TableColumns:
         if not self.changeable or column.dictionary is not None:
             return column
         return replace(column, values=column.values.copy())
+
+    def with_floats(self) -> TableColumns:
+        """The table with floats in place of decimal numbers that are no integers of 64 bits."""
+        columns = {name: _without_decimals(raw, floats=True) for name, raw in self.columns.items()}
+        return replace(self, columns=columns)
 
 
 def open_table(table: Any, origin: str) -> TableColumns:
@@ -128,6 +136,9 @@ def _columns(table: Any, origin: str) -> list[tuple[Any, Any]]:
         ]
     if isinstance(table, (pa.Table, pa.RecordBatch)):
         return _arrow_columns(table)
+    for name in _LOADING:
+        if not hasattr(table, "__arrow_c_stream__") and hasattr(table, name):
+            return _columns(getattr(table, name)(), origin)
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
         try:
             return _arrow_columns(pa.table(table))
@@ -138,11 +149,14 @@ def _columns(table: Any, origin: str) -> list[tuple[Any, Any]]:
             if type(error).__name__ != "PanicException":
                 raise
             raise SourceError(f"{origin}: has a column of a type that Arrow lacks") from error
-    hint = "; collect() it first" if type(table).__name__ == "LazyFrame" else ""
     raise SourceError(
-        f"{origin}: a {type(table).__module__}.{type(table).__qualname__} is no table{hint}; "
-        "give a data frame of pandas or Polars, an Arrow table, or a dict of columns"
+        f"{origin}: a {type(table).__module__}.{type(table).__qualname__} is no table; give a data "
+        "frame of pandas or Polars, an Arrow table, a dict of columns, or a list of dicts"
     )
+
+
+_LOADING = ("to_table", "to_pyarrow", "toArrow", "collect")
+"""Methods that load a table which is not in memory: of Arrow, Ibis, Spark and Polars."""
 
 
 def _arrow_columns(table: Any) -> list[tuple[Any, Any]]:
@@ -170,6 +184,39 @@ def _without_views(column: Any) -> Any:
         return pa.chunked_array(chunks, kind)
     texts = column.dictionary.cast(pa.large_string())
     return pa.DictionaryArray.from_arrays(column.indices, texts)
+
+
+def _without_decimals(column: Any, *, floats: bool = False) -> Any:
+    """Decimal numbers as integers if each is one of 64 bits, or as floats if these are asked for.
+
+    Neo4j has no decimal numbers. Databases also return them for sums of integers.
+
+    Raises:
+        SourceError: They are no such integers, and floats are not asked for.
+    """
+    if isinstance(column, list) and Decimal in set(map(type, column)):
+        column = _arrow_decimals(column)
+    kind = getattr(column, "type", None)
+    if kind is None or not pa.types.is_decimal(kind):
+        return column
+    if floats and kind.scale > 0:
+        return column.cast(pa.float64())
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        if floats:
+            return column.cast(pa.float64())
+    raise SourceError(
+        f"has decimal numbers ({kind}), which Neo4j lacks, and not all of them are integers of 64 "
+        "bits: cast the column, or take the nearest floats: gpugda.graph(…, decimals='float')"
+    )
+
+
+def _arrow_decimals(column: list[Any]) -> Any:
+    try:
+        return pa.array(column)
+    except (pa.ArrowException, TypeError):  # values of other types are among them
+        return column
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:

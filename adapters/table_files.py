@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,21 +16,21 @@ import pyarrow.compute as pc
 from gpugda.errors import SourceError
 
 from .csv_records import CsvFormat, RecordReader
-from .edge_lists import EdgeFile, read_edge_list
+from .edge_lists import EdgeFile, is_number, read_edge_list, usual_columns
 from .import_header import HeaderField, ImportHeader
 from .import_tables import ReadRules, read_blocks
-from .input_files import READ_ERRORS, InputFile
+from .input_files import READ_ERRORS
 from .table_columns import TableColumns, open_table
+from .table_kinds import ARROW, DELIMITED, EDGES, MATRIX, PARQUET, table_kind
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Collection, Iterable, Mapping
 
-__all__ = ["are_integers", "is_text_file", "read_table", "with_types"]
+    from .input_files import InputFile
 
-_TEXT = (".csv", ".tsv")
-_ARROW = (".arrow", ".feather", ".ipc")
-_DELIMITERS = ",;\t|"
+__all__ = ["USUAL_DELIMITERS", "are_integers", "has_import_header", "read_table", "with_types"]
+
+USUAL_DELIMITERS = ",;\t|"
 _IMPORT_ROLES = (":ID", ":START_ID", ":END_ID")
 _INTEGER = r"^(0|-?[1-9][0-9]*)$"
 _FLOAT = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
@@ -39,76 +38,84 @@ _SAFE_DIGITS = 19
 _BOOLEAN = r"^(true|True|TRUE|false|False|FALSE)$"
 
 
-def is_text_file(path: str | os.PathLike[str]) -> bool:
-    """True if it is delimited text, by its name."""
-    return isinstance(path, EdgeFile) or _kind(Path(path)) in _TEXT
-
-
-def read_table(path: str | os.PathLike[str]) -> TableColumns:
-    """The columns of a file, by its name: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv``, ….
+def read_table(file: InputFile) -> TableColumns:
+    """The columns of a file, by its name: ``.parquet``, ``.arrow``, ``.csv``, ``.txt``, ….
 
     Columns of delimited text are texts; see `with_types`.
 
     Raises:
         SourceError: The file is missing, of an unknown kind, or cannot be read.
     """
-    if isinstance(path, EdgeFile):
-        return read_edge_list(path)
-    file = InputFile(Path(path))
-    kind = _kind(file.path)
+    kind = table_kind(file.name)
     file.refuse_missing()
-    if kind in _TEXT:
+    if kind in DELIMITED:
         return _text_table(file)
+    if kind in (*EDGES, *MATRIX):
+        return read_edge_list(EdgeFile(file))
     try:
-        if kind == ".parquet":
+        if kind in PARQUET:
             import pyarrow.parquet as arrow_parquet  # graphs of other files, or of none, do without
 
-            return open_table(arrow_parquet.read_table(file.path), file.name)
-        if kind in _ARROW:
+            return open_table(arrow_parquet.read_table(file.local()), file.name)
+        if kind in ARROW:
             import pyarrow.feather as arrow_feather
 
-            return open_table(arrow_feather.read_table(file.path), file.name)
+            return open_table(arrow_feather.read_table(file.local()), file.name)
     except (pa.ArrowException, *READ_ERRORS) as error:
         raise SourceError(f"{file.name}: cannot be read: {error}") from error
     raise SourceError(
         f"{file.name}: is no table that can be read; give .parquet, .arrow, .feather, .csv, .tsv, "
-        "or a data frame"
+        "an edge list (.txt, .edges, .mtx), or a data frame"
     )
-
-
-def _kind(path: Path) -> str:
-    name = path.name.lower()
-    for packed in (".gz", ".xz", ".zip"):
-        name = name.removesuffix(packed)
-    return Path(name).suffix
 
 
 # ------------------------------------------------------------------ delimited text
 def _text_table(file: InputFile) -> TableColumns:
-    """Text columns by the names in the first row; an empty field is null, ``""`` is not."""
-    with file.open() as stream:
-        record = RecordReader(stream, CsvFormat(), file.name).header()
-    layout = CsvFormat(_delimiter(record))
-    names = _column_names(record, layout, file.name)
+    """Text columns by the names in the first row; an empty field is null, ``""`` is not.
+
+    A first row of numbers alone is no header: then it is an edge list.
+    """
+    layout, cells = _first_row(file)
+    has_header = not all(map(is_number, cells))
+    names = _column_names(cells, file.name) if has_header else list(usual_columns(len(cells)))
     header = ImportHeader(tuple(HeaderField("PROPERTY", name) for name in names))
-    blocks = list(read_blocks([file], header, ReadRules(layout)))
+    blocks = list(read_blocks([file], header, ReadRules(layout), has_header=has_header))
     columns = {
         name: pa.chunked_array([block.columns[place] for block in blocks], pa.string())
         for place, name in enumerate(names)
     }
-    return TableColumns(file.name, columns, sum(block.count for block in blocks))
+    return TableColumns(file.name, columns, sum(block.count for block in blocks), is_text=True)
+
+
+def has_import_header(file: InputFile) -> bool:
+    """True for delimited text with a header of ``neo4j-admin database import``.
+
+    Raises:
+        SourceError: The file cannot be read.
+    """
+    return table_kind(file.name) in DELIMITED and any(map(_is_import_name, _first_row(file)[1]))
+
+
+def _first_row(file: InputFile) -> tuple[CsvFormat, list[str]]:
+    with file.open() as stream:
+        record = RecordReader(stream, CsvFormat(), file.name).header()
+    layout = CsvFormat(_delimiter(record))
+    text = record.decode("utf-8", "replace")
+    return layout, next(csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter))
 
 
 def _delimiter(record: bytes) -> str:
     """The usual delimiter that occurs most often in the header."""
-    return max(_DELIMITERS, key=lambda each: record.count(each.encode()))
+    return max(USUAL_DELIMITERS, key=lambda each: record.count(each.encode()))
 
 
-def _column_names(record: bytes, layout: CsvFormat, origin: str) -> list[str]:
-    text = record.decode("utf-8", "replace")
-    names = next(csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter))
+def _is_import_name(name: str) -> bool:
+    return name.partition("(")[0].endswith(_IMPORT_ROLES)
+
+
+def _column_names(names: list[str], origin: str) -> list[str]:
     for name in names:
-        if name.partition("(")[0].endswith(_IMPORT_ROLES):
+        if _is_import_name(name):
             raise SourceError(
                 f"{origin}: the header is that of an import file ({name}); read it with "
                 "gpugda.read_import"

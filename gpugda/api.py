@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpugda.ports import GraphSource, Progress
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result
+    from gpugda.types import Decimals
 
 __all__ = ["AsyncAccelerator", "connect", "explain", "graph", "read_edges", "read_import", "run"]
 
@@ -51,9 +52,10 @@ def connect(
 
     Args:
         source: A ``bolt://`` or ``neo4j://`` address (also ``+s`` and ``+ssc``) or a
-            ``neo4j.Driver``; or a saved snapshot, a GraphML file, a folder or zip of import
-            CSV, a folder of Parquet, ``"sample:wordnet"``, a NetworkX graph, a Ladybug connection
-            or ``"ladybug:path"``, or a result of `graph`, `read_edges` or `read_import`.
+            ``neo4j.Driver``; or a saved snapshot, a GraphML file, a table or list of edges in a
+            file (``.csv``, ``.parquet``, ``.txt``, ``.mtx``), a folder or zip of such or of import
+            CSV, ``"sample:wordnet"``, a NetworkX graph, a Ladybug connection or
+            ``"ladybug:path"``, or a result of `graph`, `read_edges` or `read_import`.
         auth: ``(user, password)`` or any form the driver accepts; default ``NEO4J_USERNAME`` and
             ``NEO4J_PASSWORD``.
         database: Database name; default ``NEO4J_DATABASE``, else the user's home database.
@@ -112,28 +114,32 @@ def graph(
     nodes: object = None,
     relationships: object = None,
     *,
-    id: str = "id",
-    labels: str = "labels",
-    source: str = "source",
-    target: str = "target",
-    type: str = "type",
+    id: str | None = None,
+    labels: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    type: str | None = None,
+    decimals: Decimals = "exact",
 ) -> GraphSource:
     """A source from tables, in memory or in files, or from a NetworkX graph.
 
     Args:
-        nodes: A table (pandas, Polars, Arrow, or a dict of columns), its path (``.csv``, ``.tsv``,
-            ``.parquet``, ``.arrow``), a list of these, or a dict of these by label: ``{"Person":
-            "people.csv"}``. One column has ids, one may have labels (text or lists of text); all
-            other columns, and the ids, are properties. Without nodes, the relationships define
-            them. A NetworkX graph alone supplies nodes and relationships.
+        nodes: A table (pandas, Polars, Arrow, DuckDB, a dict of columns, a list of dicts), its path
+            (``.csv``, ``.tsv``, ``.parquet``, ``.arrow``; patterns with ``*``), a list of these, or
+            a dict of these by label: ``{"Person": "people.csv"}``. One column has ids, one may have
+            labels (text or lists of text); all other columns, and the ids, are properties. Without
+            nodes, the relationships define them. A NetworkX graph alone supplies both.
         relationships: The same, with columns of the ids of both ends, and types in a column or as
             keys: ``{"KNOWS": "knows.csv"}``; or ``{("Person", "LIVES_IN", "City"): table}`` if ids
-            are unique within a label only.
-        id: Name of the column of node ids.
-        labels: Name of the column of labels.
-        source: Name of the column of start node ids.
-        target: Name of the column of end node ids.
-        type: Name of the column of types.
+            are unique within a label only. A list of pairs of ids is a table, too.
+        id: Name of the column of node ids. By default, as for the others, the column with a usual
+            name: ``id``, ``node_id``, ….
+        labels: Name of the column of labels; or, if there is no such column, labels of all nodes.
+        source: Name of the column of start node ids: ``source``, ``src``, ``from``, ….
+        target: Name of the column of end node ids: ``target``, ``dst``, ``to``, ….
+        type: Name of the column of types; or, if there is no such column, the type of all.
+        decimals: ``"float"`` makes decimal numbers floats. By default they have to be integers of
+            64 bits, since a float may be another number.
 
     Raises:
         ConfigurationError: A key is invalid.
@@ -149,9 +155,9 @@ def graph(
     names = {"id": id, "labels": labels, "source": source, "target": target, "type": type}
     made: GraphSource
     if relationships is None and is_networkx(nodes):
-        made = adapter("networkx")(nodes, labels=labels, type=type)
+        made = adapter("networkx")(nodes, labels=labels or "labels", type=type or "type")
     else:
-        made = adapter("tables")(nodes, relationships, **names)
+        made = adapter("tables")(nodes, relationships, decimals=decimals, **names)
     return made
 
 
@@ -159,19 +165,20 @@ def read_edges(
     files: Any,
     *,
     type: str = "RELATED",
-    columns: Sequence[str] = ("source", "target"),
+    columns: Sequence[str] | None = None,
     delimiter: str | None = None,
-    comments: str | None = "#",
+    comments: str | Sequence[str] | None = ("#", "%"),
 ) -> GraphSource:
-    """A source from edge lists: lines of two ids, without a header and without nodes.
+    """A source from edge lists: lines of two ids, without nodes; also Matrix Market (``.mtx``).
 
     Args:
         files: One or more paths; ``.gz``, ``.xz`` and a ``.zip`` of one file are supported.
         type: The type of all relationships.
         columns: The columns of a line, including ``"source"`` and ``"target"``; the others are
-            properties of relationships.
-        delimiter: Field separator; by default spaces or tabs.
-        comments: Prefix of lines to ignore; None if there are none.
+            properties of relationships. By default, the header names them if there is one; else
+            the first two are the ends, and a third alone is ``weight``.
+        delimiter: Field separator; by default that of the first line, or spaces and tabs.
+        comments: Prefixes of lines to ignore; None if there are none.
 
     Raises:
         ConfigurationError: The columns lack ``"source"`` or ``"target"``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from importlib.metadata import entry_points
 from os import PathLike, fspath
@@ -16,8 +17,9 @@ __all__ = ["adapter", "is_networkx", "resolve_source"]
 
 GROUP = "gpugda.adapters"
 _SHOWN = 200
-_IMPORT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _SNAPSHOT_FILES = ("arrays", "node_properties", "relationship_properties")
+_FILE_ADDRESS = re.compile(r"(?!https?:.*/$)\w[\w+.-]*://[^/]*/(.*/|.*\*.*|.*\.\w+)")
+"""An address such as ``s3://bucket/folder/`` or ``https://host/edges.csv``; not ``http://host``."""
 _GRAPHML = (".graphml", ".graphml.gz", ".graphml.xz", ".xml", ".xml.gz", ".xml.xz")
 
 
@@ -114,7 +116,7 @@ def _embedded(source: object) -> GraphSource:
             return made
     raise ConfigurationError(
         f"A source cannot be a {type(source).__name__}. Give bolt://… or neo4j://…, a neo4j "
-        "driver, a snapshot folder, a GraphML file, a folder of import CSV or Parquet, "
+        "driver, a snapshot folder, GraphML, a table or list of edges in a file, a folder of such, "
         "'sample:wordnet', a NetworkX graph, a Ladybug connection, or what gpugda.graph(...), "
         "gpugda.read_edges(...) and gpugda.read_import(...) return."
     )
@@ -137,6 +139,8 @@ def _is_server(source: object) -> bool:
             return False
         if scheme.partition("+")[0].lower() in ("bolt", "neo4j"):
             return True
+        if _is_file_address(source):
+            return False
         # Includes any other scheme: the adapter reports which ones are valid.
         return scheme.isalnum() and scheme not in _adapters() and not _exists(source)
     # Duck typing, so that the driver's package is only imported by those who use it.
@@ -157,6 +161,9 @@ def _from_text(address: str) -> GraphSource:
     if colon and scheme in _adapters() and not _exists(address):
         made: GraphSource = adapter(scheme)(rest)
         return made
+    if _is_file_address(address):
+        made = adapter("files")(address.strip())
+        return made
     return _from_path(Path(address))
 
 
@@ -173,8 +180,12 @@ def _looks_like_snapshot(folder: Path) -> bool:
         return True
     if not (folder / MANIFEST).is_file():
         return False
-    # Import files may come with a manifest of their own.
-    return not _has_import_files(folder)
+    # Tables may come with a manifest of their own.
+    return all(path.name == MANIFEST for path in folder.iterdir())
+
+
+def _is_file_address(address: str) -> bool:
+    return _FILE_ADDRESS.fullmatch(address.strip()) is not None
 
 
 def _shortened(path: Path) -> str:
@@ -182,21 +193,16 @@ def _shortened(path: Path) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _has_import_files(folder: Path) -> bool:
-    return any(path.name.lower().endswith(_IMPORT) for path in folder.iterdir())
-
-
 def _from_path(path: Path) -> GraphSource:
     made: GraphSource
     try:
         path = path.expanduser()
-        if not path.exists():
+        if not path.exists() and not _is_pattern(path):
             raise SourceError(
                 f"There is no file or folder {_shortened(path)!r}, and no adapter of that name."
             )
         if is_snapshot(path) or _looks_like_snapshot(path):
             return SnapshotSource(path)
-        has_import_files = path.is_dir() and _has_import_files(path)
     except OSError as error:  # such as a name that is too long, or a folder without permission
         raise SourceError(
             f"{_shortened(path)!r} cannot be looked up: {error.strerror}; check the path and the "
@@ -204,22 +210,13 @@ def _from_path(path: Path) -> GraphSource:
         ) from error
     except RuntimeError as error:  # "~name" of an unknown user
         raise SourceError(f"{_shortened(path)!r} cannot be looked up: {error}") from error
-    if path.is_dir() and not has_import_files:
-        if not any(path.glob("*.parquet")):
-            raise SourceError(
-                f"The folder {_shortened(path)!r} holds no graph: no snapshot, no files to import "
-                f"({', '.join(_IMPORT)}) and no Parquet."
-            )
-        made = adapter("parquet")(path)
-        return made
-    if path.is_dir() or path.suffix == ".zip":
-        made = adapter("import").from_folder(path)
-        return made
     if path.name.lower().endswith(_GRAPHML):
         made = adapter("graphml")(path)
         return made
-    raise SourceError(
-        f"{path.name!r} is not a graph that can be read: a graph is a snapshot folder, GraphML "
-        "(.graphml), a folder or zip of import CSV, or a folder of Parquet. Tables are read "
-        "with gpugda.graph(nodes=…, relationships=…), lists of edges with gpugda.read_edges."
-    )
+    made = adapter("files")(path)
+    return made
+
+
+def _is_pattern(path: Path) -> bool:
+    """True for a pattern of files' names, such as ``data/*.csv``."""
+    return any(mark in str(path) for mark in "*?[")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NewType
+from typing import TYPE_CHECKING, Literal, NewType
 
 __all__ = [
     "MAX_WEIGHT",
+    "Decimals",
     "LabelId",
     "NodeIndex",
     "RelationshipIndex",
@@ -34,6 +35,8 @@ else:
         """
         return dataclass(slots=slots, unsafe_hash=frozen)
 
+
+Decimals = Literal["exact", "float"]
 
 MAX_WEIGHT = 1 << 63
 """The largest multiplicity of a row; a row with it stands for this many embeddings or more."""

@@ -58,9 +58,9 @@ Source = Annotated[
         "-a",
         "--address",
         metavar="ADDRESS",
-        help="bolt://HOST:PORT or neo4j://…, sample:NAME, a snapshot, a GraphML file, or a "
-        "folder or zip of import CSV. Default: the environment variable GPUGDA_SOURCE, else "
-        "NEO4J_URI.",
+        help="bolt://HOST:PORT or neo4j://…, sample:NAME, a snapshot, GraphML, edges.csv "
+        "(.parquet, .txt, .mtx), or a folder or zip of tables or import CSV. Default: the "
+        "environment variable GPUGDA_SOURCE, else NEO4J_URI.",
         rich_help_panel=_SOURCE,
     ),
 ]
@@ -115,8 +115,8 @@ NodeFiles = Annotated[
     typer.Option(
         "--nodes",
         metavar="[LABELS=]FILES",
-        help="CSV files of nodes as for neo4j-admin database import: "
-        "Person=header.csv,people.csv. Repeatable.",
+        help="Files of nodes: Person=people.csv (or .parquet), with a column id, or as for "
+        "neo4j-admin database import: Person=header.csv,people.csv. Repeatable.",
         rich_help_panel=_SOURCE,
     ),
 ]
@@ -125,13 +125,17 @@ RelationshipFiles = Annotated[
     typer.Option(
         "--relationships",
         metavar="[TYPE=]FILES",
-        help="CSV files of relationships: KNOWS=knows.csv. Repeatable.",
+        help="Files of relationships: KNOWS=knows.csv, with columns source and target. Repeatable.",
         rich_help_panel=_SOURCE,
     ),
 ]
 Delimiter = Annotated[
-    str,
-    typer.Option(metavar="C", help="Between CSV fields; TAB for a tab.", rich_help_panel=_SOURCE),
+    str | None,
+    typer.Option(
+        metavar="C",
+        help="Between CSV fields; TAB for a tab. Default: a comma, or that of the first line.",
+        rich_help_panel=_SOURCE,
+    ),
 ]
 ArrayDelimiter = Annotated[
     str, typer.Option(metavar="C", help="Between the items of an array.", rich_help_panel=_SOURCE)
@@ -217,7 +221,7 @@ class SourceOptions:
     address: str | None
     nodes: tuple[str, ...] = ()
     relationships: tuple[str, ...] = ()
-    delimiter: str = ","
+    delimiter: str | None = None
     array_delimiter: str = ";"
     quote: str = '"'
     server: ServerOptions = field(default_factory=lambda: ServerOptions())
@@ -284,7 +288,7 @@ def _source_options(
     planner: Planner = "cost",
     nodes: NodeFiles = None,
     relationships: RelationshipFiles = None,
-    delimiter: Delimiter = ",",
+    delimiter: Delimiter = None,
     array_delimiter: ArrayDelimiter = ";",
     quote: Quote = '"',
 ) -> SourceOptions:
@@ -325,17 +329,13 @@ def make_source(options: SourceOptions) -> object:
     Raises:
         ConfigurationError: There is no source, there are two, or the files cannot be read.
     """
-    if options.relationships and not options.nodes:
-        raise ConfigurationError(
-            "--relationships needs --nodes: relationships join nodes of files."
-        )
-    if not options.nodes:
+    if not options.nodes and not options.relationships:
         return _address(options.address)
     if options.address:
         raise ConfigurationError("Give either --source or --nodes and --relationships, not both.")
-    from gpugda.api import read_import
+    from gpugda.sources import adapter
 
-    return read_import(
+    return adapter("groups")(
         _file_groups(options.nodes, "--nodes"),
         _file_groups(options.relationships, "--relationships"),
         delimiter=options.delimiter,

@@ -1,4 +1,5 @@
 import math
+from decimal import Decimal
 
 import neo4j.spatial
 import neo4j.time
@@ -207,7 +208,7 @@ def test_numpy_columns_and_small_integers_are_read():
 
 
 BAD_NODES = [
-    ({"ID": [1]}, r"nodes: has no column 'id'; did you mean 'ID'\?"),
+    ({"idd": [1]}, r"nodes: has no column 'id'; did you mean 'idd'\?"),
     ({"id": [1, None]}, "nodes, row 2: 'id' is null"),
     ({"id": pa.array([1, None])}, "nodes, row 2: 'id' is null"),
     ({"id": [1, [2]]}, r"nodes, row 2: 'id' is a list \(\[2\]\); ids are integers or text"),
@@ -222,7 +223,6 @@ BAD_NODES = [
     ({"id": [1], "labels": [7]}, "nodes, row 1: 'labels' is 7"),
     ({"id": [1], 5: [1]}, "column name 5 is no text"),
     ({"id": 1}, r"column 'id': a int is no column"),
-    (pl.DataFrame({"id": [1]}).lazy(), r"is no table; collect\(\) it first"),
     ("people.csv", "people.csv: there is no such file"),
     (b"people.csv", "builtins.bytes is no table"),
     (pd.DataFrame([[1, 2]], columns=["id", "id"]), "2 columns are named 'id'"),
@@ -323,7 +323,8 @@ def test_the_graph_keeps_its_values_when_the_table_changes(make):
 
 @pytest.mark.parametrize("kind", ["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32"])
 def test_ids_of_relationships_are_not_copied(kind):
-    from gpugda_adapters.table_batches import ColumnNames, relationship_batch
+    from gpugda_adapters.column_names import ColumnNames
+    from gpugda_adapters.table_batches import relationship_batch
     from gpugda_adapters.table_columns import open_table
 
     ends = np.array([1, 0, 2], dtype=kind)
@@ -396,3 +397,84 @@ def test_timedeltas_of_pandas_have_seconds_but_no_days():
     for column in ([day, None], pd.Series([day, None]), pd.Series([day, None], dtype=object)):
         frame = pd.DataFrame({"id": [1, 2], "x": column})
         assert [tuple(each) for each in properties(load(frame))["x"][:1]] == [tuple(expected)]
+
+
+# ------------------------------------------------------------------ names and forms
+def test_columns_are_found_by_usual_names():
+    graph = load({"Node_ID": [1, 2]}, {"R": {"Src": [1], "Dst": [2], "id": [7]}})
+    assert properties(graph) == {"Node_ID": [1, 2]}
+    assert to_values(graph.relationship_properties["id"]) == [7]
+    both = {"source": [1], "target": [2], "from": ["x"], "to": ["y"], "type": ["R"]}
+    assert to_values(load(None, both).relationship_properties["from"]) == ["x"]
+
+
+@pytest.mark.parametrize("labels", ["Person", "Person:Actor"])
+def test_labels_and_type_may_be_given_for_all(labels):
+    nodes, pairs = pd.DataFrame({"id": [1, 2], "label": ["x", "y"]}), {"from": [1], "to": [2]}
+    source = TablesSource(nodes, pairs, labels=labels, type="KNOWS")
+    with source.read(SilentProgress()) as batches:
+        graph = build_data_graph(batches)
+    assert labels_of(graph, 1) == labels.split(":")
+    assert graph.types.names == ("KNOWS",)
+
+
+def test_rows_are_tables():
+    people = [{"id": 1, "name": "Ann", "tags": ["a"]}, {"id": 2, "age": 7}]
+    for nodes in (people, {"Person": people}, [("Person", people)]):
+        for pairs in ([(1, 2), (2, 1)], [[1, 2], [2, 1]]):
+            for relationships in ({"R": pairs}, [("R", pairs)]):
+                graph = load(nodes, relationships)
+                assert properties(graph)["name"] == ["Ann", None]
+                assert properties(graph)["age"] == [None, 7]
+                assert graph.relationship_count == 2
+    assert load(None, {"R": [("ann", "bo"), ("bo", "cy")]}).node_count == 3
+    with pytest.raises(SourceError, match="no such file"):
+        load(None, [("KNOWS", "knows.csv")])
+
+
+def test_pairs_alone_are_related():
+    assert load(None, [("ann", "bo")]).types.names == ("RELATED",)
+
+
+def test_tables_that_are_not_in_memory_are_loaded(tmp_path):
+    import pyarrow.dataset as arrow_dataset
+    import pyarrow.parquet as arrow_parquet
+
+    table = pa.table({"id": [1, 2], "x": [3, 4]})
+    arrow_parquet.write_table(table, tmp_path / "n.parquet")
+    lazy = pl.scan_parquet(tmp_path / "n.parquet").filter(pl.col("id") > 0)
+    for nodes in (lazy, arrow_dataset.dataset(tmp_path), table.to_reader()):
+        for form in (nodes, {"A": nodes}):
+            if not isinstance(nodes, pa.RecordBatchReader) or form is nodes:
+                assert properties(load(form)) == {"id": [1, 2], "x": [3, 4]}
+
+
+def decimals(*values, scale=2, precision=20):
+    return pa.array([Decimal(value) for value in values], pa.decimal128(precision, scale))
+
+
+def test_decimal_integers_are_integers():
+    huge = pa.array([Decimal(2), None]).cast(pa.decimal128(38, 0))
+    nodes = {"id": huge.slice(0, 1), "x": decimals(7), "y": [Decimal("5.00")]}
+    assert repr(properties(load(nodes))) == "{'id': [2], 'x': [7], 'y': [5]}"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [decimals(Decimal("1.5")), [Decimal("1.50")], decimals(Decimal(2**64), scale=0, precision=38)],
+)
+def test_other_decimals_are_floats_by_request_only(column):
+    nodes = {"id": [1], "x": column}
+    with pytest.raises(SourceError, match=r"column 'x': .*decimals='float'"):
+        load(nodes)
+    with TablesSource(nodes, decimals="float").read(SilentProgress()) as batches:
+        (value,) = properties(build_data_graph(batches))["x"]
+    assert value == float(column[0] if isinstance(column, list) else column[0].as_py())
+    assert isinstance(value, float)
+
+
+def test_floating_ids_say_the_cure():
+    frame = pd.DataFrame({"id": [1, 2, None]})
+    for table in (frame, frame.dropna()):
+        with pytest.raises(SourceError, match=r"dropna.*astype\('int64'\)"):
+            load(table)

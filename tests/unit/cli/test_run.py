@@ -103,7 +103,6 @@ def test_query_from_file_and_standard_input(accelerator, gpugda_command, tmp_pat
         (("-f", "missing.cypher"), "cannot be read"),
         ((" ",), "empty"),
         (("RETURN 1", "-P", "a"), "name=value"),
-        (("RETURN 1", "--relationships", "R=x.csv"), "needs --nodes"),
         (("RETURN 1", "--nodes", "A=x.csv"), "not both"),
         (("RETURN 1", "-u", "neo4j"), "--username needs a password"),
     ],

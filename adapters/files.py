@@ -1,0 +1,134 @@
+"""Files of tables as a graph: one, those of a folder, or those given by label or type."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gpugda.errors import SourceError
+
+from .column_names import GivenNames, usual_ends
+from .edges import EdgesSource
+from .import_names import name_in
+from .input_files import expand_files, list_folder, path_of
+from .read_import import ImportSource
+from .table_files import USUAL_DELIMITERS, has_import_header, read_table
+from .table_kinds import ARROW, DELIMITED, EDGES, MATRIX, PARQUET, table_kind
+from .tables import TablesSource
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from gpugda.ports import GraphBatches, GraphSource, Progress
+
+    from .input_files import InputFile
+
+__all__ = ["FilesSource", "given_files", "open_files"]
+
+_FOLDER = (*DELIMITED, *PARQUET, *ARROW)
+_PACKED = ("", ".gz", ".xz")
+_ANY_NODES = frozenset(["nodes", "node", "vertices", "vertex"])
+_ANY_RELATIONSHIPS = frozenset(
+    ["relationships", "relationship", "edges", "edge", "links", "link", "rels", "relations"]
+)
+_RELATED = "RELATED"
+
+
+class FilesSource:
+    """Tables in files: those with columns of both ends hold relationships, the others nodes.
+
+    Labels and types come from columns, else from the files' names.
+
+    Args:
+        files: The files.
+        name: Name for display.
+    """
+
+    def __init__(self, files: list[InputFile], name: str) -> None:
+        self._files = files
+        self.name = name
+
+    @contextmanager
+    def read(self, progress: Progress) -> Iterator[GraphBatches]:
+        """Reads all files, then makes a batch of each.
+
+        Raises:
+            SourceError: A file cannot be read, or has neither ids nor ends.
+        """
+        nodes, relationships = [], []
+        for file in self._files:
+            table = read_table(file)
+            names = tuple(table.columns)
+            stem = name_in(file.name)
+            if "_id" not in names and usual_ends(names):
+                has_type = GivenNames().of_relationships(names).type in names
+                one = len(self._files) == 1 or stem.lower() in _ANY_RELATIONSHIPS
+                key = "" if has_type else _RELATED if one else stem
+                relationships.append((key, table))
+            elif GivenNames().of_nodes(names, stem).id in names:
+                generic = stem.lower() in _ANY_NODES
+                has_labels = GivenNames().of_nodes(names).labels in names
+                nodes.append(("" if has_labels or generic else stem, table))
+            else:
+                raise SourceError(
+                    f"{file.name}: has neither a column 'id' (nodes) nor 'source' and 'target' "
+                    f"(relationships), nor others with usual names, but {', '.join(names)}; give "
+                    "the files and the names of their columns to gpugda.graph"
+                )
+        with TablesSource(nodes or None, relationships, name=self.name).read(progress) as batches:
+            yield batches
+
+
+def open_files(path: str | os.PathLike[str]) -> GraphSource:
+    """The graph in a file, a folder, a zip archive, or the files that match a pattern.
+
+    Raises:
+        SourceError: There is none.
+    """
+    there = path_of(path)
+    if there.is_dir() or (there.suffix == ".zip" and table_kind(there.name) is None):
+        suffixes = tuple(kind + packed for kind in _FOLDER for packed in _PACKED)
+        files = list_folder(there, suffixes)
+        if any(map(has_import_header, files)):
+            return ImportSource.from_folder(there)
+        if not files:
+            raise SourceError(
+                f"The folder {str(there)!r} holds no graph: no snapshot, no files to import "
+                f"({', '.join(DELIMITED)}) and no Parquet."
+            )
+        return FilesSource(files, there.name)
+    files = expand_files(path)
+    if all(table_kind(each.name) in (*EDGES, *MATRIX) for each in files):
+        return EdgesSource(path)
+    return FilesSource(files, there.name)
+
+
+def given_files(
+    nodes: Mapping[str, str],
+    relationships: Mapping[str, str],
+    *,
+    delimiter: str | None = None,
+    **options: Any,
+) -> GraphSource:
+    """Files by label and by type, with the headers of an import or with ordinary ones.
+
+    Args:
+        nodes: Files by labels; ``""`` if a column holds these.
+        relationships: Files by types.
+        delimiter: Separates fields; None for a comma in import files, else it is noticed.
+        options: Of `ImportSource`.
+
+    Raises:
+        SourceError: A file is missing.
+    """
+    files = [
+        file
+        for groups in (nodes, relationships)
+        for each in groups.values()
+        for file in expand_files(each)
+    ]
+    unusual = delimiter not in (None, *USUAL_DELIMITERS, "TAB")
+    if unusual or any(map(has_import_header, files)):
+        return ImportSource(nodes, relationships, delimiter=delimiter or ",", **options)
+    return TablesSource(list(nodes.items()) or None, list(relationships.items()), name="files")

@@ -1,0 +1,151 @@
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as arrow_parquet
+import pytest
+
+import gpugda
+from gpugda.errors import ConfigurationError, SourceError
+from gpugda.sources import adapter
+
+
+def rows(source, query="MATCH (a)-[r]->(b) RETURN a.id, type(r), b.id"):
+    with gpugda.connect(source) as accelerator:
+        return accelerator.run(query, engine="reference").values()
+
+
+# ------------------------------------------------------------------ one file
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.csv", "source,target\n1,2\n2,3\n"),
+        ("e.csv", "From,To\n1,2\n2,3\n"),
+        ("e.csv", "to;from;w\n2;1;x\n3;2;y\n"),
+        ("e.csv", "1,2\n2,3\n"),
+        ("e.csv", "id,src_id,dst_id\n7,1,2\n8,2,3\n"),
+        ("e.tsv", "~from\t~to\n1\t2\n2\t3\n"),
+        ("e.txt", "# a comment\n1 2\n2\t3\n"),
+        ("e.txt", "FromNodeId\tToNodeId\n1\t2\n2\t3\n"),
+        ("e.txt", "person friend\n1 2\n2 3\n"),
+        ("e.txt", "1, 2\n2, 3\n"),
+        ("e.edges", "% sym unweighted\n1;2;0.5\n2;3;1\n"),
+        ("e.mtx", "%%MatrixMarket matrix coordinate pattern general\n% c\n3 3 2\n1 2\n2 3\n"),
+        ("e.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 2 0.5\n2 3 1e3\n"),
+    ],
+)
+def test_a_list_of_edges_is_a_graph(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    assert rows(str(tmp_path / name)) == [[1, "RELATED", 2], [2, "RELATED", 3]]
+
+
+def test_a_file_with_types_and_further_columns(tmp_path):
+    (tmp_path / "e.csv").write_text("source,target,type,since\na,b,KNOWS,1999\n")
+    query = "MATCH (a {id: 'a'})-[r:KNOWS]->(b) RETURN b.id, r.since"
+    assert rows(tmp_path / "e.csv", query) == [["b", 1999]]
+
+
+def test_the_weight_of_an_edge_list_without_header_is_named(tmp_path):
+    (tmp_path / "e.txt").write_text("a b 1.5\nb c 2\n")
+    assert rows(tmp_path / "e.txt", "MATCH ()-[r]->() RETURN r.weight") == [[1.5], [2.0]]
+
+
+def test_fields_with_blanks_are_separated_by_tabs(tmp_path):
+    (tmp_path / "e.txt").write_text("Ann Lee\tBo\nBo\tCy Day\n")
+    assert rows(tmp_path / "e.txt")[0] == ["Ann Lee", "RELATED", "Bo"]
+
+
+def test_all_rows_of_a_matrix_are_nodes(tmp_path):
+    (tmp_path / "e.mtx").write_text(
+        "%%MatrixMarket matrix coordinate pattern general\n5 5 1\n1 4\n"
+    )
+    assert rows(tmp_path / "e.mtx", "MATCH (n) RETURN count(n)") == [[5]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("e.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n", "coordinates|no graph"),
+        ("e.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 0 0\n", "no graph"),
+        ("e.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 0\n", "not the same"),
+        ("e.mtx", "1 2\n", "no Matrix Market"),
+        (
+            "e.csv",
+            "person,friend\n1,2\n",
+            "has neither a column 'id'.*person, friend.*gpugda.graph",
+        ),
+        ("e.pdf", "x", "no table that can be read"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SourceError, match=message):
+        gpugda.connect(tmp_path / name)
+
+
+# ------------------------------------------------------------------ folders
+def test_a_folder_of_tables_is_a_graph(tmp_path):
+    (tmp_path / "Person.csv").write_text("personId,name\n1,Ann\n2,Bo\n")
+    (tmp_path / "nodes.csv").write_text("id,label\n3,Film\n")
+    table = pa.table({"src": [1, 2], "dst": [2, 3], "year": [1999, 2000]})
+    arrow_parquet.write_table(table, tmp_path / "KNOWS.parquet")
+    query = "MATCH (p:Person {name: 'Bo'})-[r:KNOWS]->(f:Film) RETURN p.personId, r.year, f.id"
+    assert rows(tmp_path, query) == [[2, 2000, 3]]
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for path in sorted(tmp_path.glob("*.[cp]*")):
+            archive.write(path, path.name)
+    assert rows(tmp_path / "all.zip", query) == [[2, 2000, 3]]
+
+
+def test_a_pattern_of_names_is_a_graph(tmp_path):
+    for place in (1, 2, 10):
+        (tmp_path / f"part_{place}.csv").write_text(f"source,target,type\n{place},0,R\n")
+    (tmp_path / "part.csv").write_text("not,read\n")
+    assert [row[0] for row in rows(f"{tmp_path}/part_*.csv")] == [1, 2, 10]
+    assert len(rows(gpugda.graph(relationships=f"{tmp_path}/part_*.csv"))) == 3
+    # neo4j-admin's patterns are regular expressions.
+    assert len(rows(gpugda.graph(relationships=f"{tmp_path}/part_\\d+.csv"))) == 3
+
+
+def test_columns_with_an_underscore_are_preferred_and_no_properties(tmp_path):
+    table = pa.table({"_id": [1], "_labels": [["A"]], "id": ["x"], "source": [0], "target": [0]})
+    arrow_parquet.write_table(table, tmp_path / "nodes.parquet")
+    assert rows(tmp_path, "MATCH (n:A) RETURN n.id, n.source, keys(n)")[0][:2] == ["x", 0]
+
+
+# ------------------------------------------------------------------ files by label and type
+def given(nodes, relationships, **options):
+    return adapter("groups")(nodes, relationships, **options)
+
+
+def test_files_by_label_have_ordinary_headers(tmp_path):
+    (tmp_path / "people.csv").write_text("ID;name\n1;Ann\n2;Bo\n")
+    (tmp_path / "knows.csv").write_text("from,to\n1,2\n")
+    query = "MATCH (a:Person)-[:KNOWS]->(b:Person) RETURN a.name, b.ID"
+    files = {"Person": f"{tmp_path}/people.csv"}, {"KNOWS": f"{tmp_path}/knows.csv"}
+    assert rows(given(*files), query) == [["Ann", 2]]
+    assert rows(given(*files, delimiter=";"), query) == [["Ann", 2]]
+    assert rows(given({}, files[1])) == [[1, "KNOWS", 2]]
+
+
+def test_files_by_label_may_have_headers_of_an_import(tmp_path):
+    (tmp_path / "people.csv").write_text("id:ID,name\n1,Ann\n")
+    (tmp_path / "other.csv").write_text("id:ID^name\n1^Ann\n")
+    for name, options in (("people.csv", {}), ("other.csv", {"delimiter": "^"})):
+        source = given({"Person": f"{tmp_path}/{name}"}, {}, **options)
+        assert rows(source, "MATCH (n:Person) RETURN n.id, n.name") == [["1", "Ann"]]
+
+
+# ------------------------------------------------------------------ other machines
+def test_files_are_read_through_fsspec():
+    upath = pytest.importorskip("upath", reason="universal-pathlib (gpugda[remote]) is missing")
+    folder = upath.UPath("memory:///graph")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "e.csv").write_text("source,target\n1,2\n")
+    with (folder / "K.parquet").open("wb") as file:
+        arrow_parquet.write_table(pa.table({"from": [2], "to": [1]}), file)
+    assert rows("memory:///graph/e.csv") == [[1, "RELATED", 2]]
+    assert rows("memory:///graph/*.parquet") == [[2, "RELATED", 1]]
+    assert rows(gpugda.graph(relationships={"X": "memory:///graph/e.csv"})) == [[1, "X", 2]]
+    assert sorted(rows("memory:///graph/")) == [[1, "e", 2], [2, "K", 1]]
+    with pytest.raises(ConfigurationError, match=r"nosuch.*gpugda\[remote\]"):
+        gpugda.connect("nosuch://bucket/e.csv")
