@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import selectors
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from gpugda.serve.framing import MAGIC, Dechunker, chunked
@@ -101,18 +104,34 @@ class BoltClient:
 
 @contextmanager
 def served(source: Any, **options: Any) -> Iterator[AsyncServer]:
-    """A server whose event loop runs in a thread."""
+    """A server whose event loop runs in a thread; no connection is open after it."""
     server = AsyncServer(source, **{"listen": "127.0.0.1:0", "drain_seconds": 0.0, **options})
-    loop = asyncio.new_event_loop()
+    selector = selectors.DefaultSelector()
+    loop = asyncio.SelectorEventLoop(selector)
     thread = threading.Thread(target=loop.run_forever, name="server")
     thread.start()
+    own = 1  # the pipe that wakes the loop
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
         yield server
     finally:
         asyncio.run_coroutine_threadsafe(server.close(), loop).result(60)
-        # Closed transports end in the next rounds of the loop.
-        asyncio.run_coroutine_threadsafe(asyncio.sleep(0.02), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        left = len(selector.get_map()) - own
         loop.close()
+        assert not left
+
+
+def make_certificate(folder: Path) -> tuple[str, str]:
+    """Files of a certificate for this machine and of its key."""
+    key, certificate = folder / "key.pem", folder / "cert.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+         "-keyout", key, "-out", certificate],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return str(certificate), str(key)

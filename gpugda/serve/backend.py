@@ -16,6 +16,7 @@ from gpugda.serve.framing import MAGIC, NOOP, answer_of, chunked
 from gpugda.serve.inbox import read_message
 from gpugda.serve.messages import Tag
 from gpugda.serve.packstream import Packer, PackStreamError
+from gpugda.serve.streams import close_writer
 
 if TYPE_CHECKING:
     import ssl
@@ -30,6 +31,7 @@ _READ_BYTES = 1 << 18
 _LARGEST_KEPT = 16 << 20
 """An answer longer than this is passed on, but not decoded."""
 _CONNECT_SECONDS = 30.0
+_CLOSE_SECONDS = 10.0
 
 
 class Reply(NamedTuple):
@@ -107,7 +109,7 @@ class Backend:
                 writer.write(MAGIC + proposals.ljust(16, b"\0"))
                 return backend, await reader.readexactly(4)
             except BaseException:
-                backend.close()
+                backend.abort()
                 raise
 
     @classmethod
@@ -123,7 +125,7 @@ class Backend:
         backend, answer = await cls.connect(host, port, tls, answer_of(version))
         if answer == answer_of(version):
             return backend
-        backend.close()
+        await backend.close()
         return None
 
     async def exactly(self, count: int) -> bytes:
@@ -267,10 +269,13 @@ class Backend:
             return b""
         return chunked(data if instead is None else instead) if request.replaces else None
 
-    def close(self) -> None:
-        """Closes the connection."""
-        with suppress(Exception):
-            self._writer.close()
+    async def close(self) -> None:
+        """Closes the connection, after what was written."""
+        await close_writer(self._writer, _CLOSE_SECONDS)
+
+    def abort(self) -> None:
+        """Closes the connection at once."""
+        self._writer.transport.abort()
 
 
 def _decoded(data: bytes) -> Structure | None:

@@ -128,19 +128,18 @@ class Front:
         try:
             offered = await self._offered(backend) if answer == framing.MANIFEST else []
         finally:
-            backend.close()
+            await backend.close()
         found = tuple(each for each in VERSIONS if any(framing.newest(o, (each,)) for o in offered))
         if found:
             return found
         # An old server, which answers with one version at a time.
-        tried = [
-            (each, await Backend.connect_as(self._host, self._port, self._tls, each))
-            for each in VERSIONS
-        ]
-        for _, connection in tried:
-            if connection is not None:
-                connection.close()
-        return tuple(each for each, connection in tried if connection is not None)
+        return tuple([each for each in VERSIONS if await self._speaks(each)])
+
+    async def _speaks(self, version: Version) -> bool:
+        backend = await Backend.connect_as(self._host, self._port, self._tls, version)
+        if backend is not None:
+            await backend.close()
+        return backend is not None
 
     async def _offered(self, backend: Backend) -> list[bytes]:
         (count,) = await backend.exactly(1)

@@ -148,12 +148,17 @@ class Relay(Conversation):
                 task.result()
         except EndError:
             pass
+        except asyncio.CancelledError:
+            self._backend.abort()
+            raise
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            self._answers.clear()
-            self._backend.close()
+            try:
+                await asyncio.gather(*tasks, return_exceptions=True)
+            finally:
+                self._answers.clear()
+                await self._backend.close()
         if self._inbox.fault is not None and self._backend.is_settled:
             failure = RefusedError(INVALID, f"{self._inbox.fault}.")
             self._send(Tag.FAILURE, failure.metadata(self._version))

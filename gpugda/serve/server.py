@@ -6,8 +6,10 @@ import asyncio
 import inspect
 import logging
 import signal
+import socket
 import ssl
 from dataclasses import fields
+from functools import partial
 from ipaddress import ip_address
 from itertools import count
 from pathlib import Path
@@ -39,6 +41,12 @@ logger = logging.getLogger(__name__)
 
 _DEFAULT_PORT = 7687
 _TLS_RECORD = b"\x16\x03"
+_BACKLOG = 512
+_READ_AHEAD_BYTES = 1 << 16
+_RETRY_SECONDS = 0.1
+"""Time until the port is tried again while the process may open no more files."""
+_LAST_SECONDS = 1.0
+"""Time that clients have to take what was written when the server stops."""
 
 
 class _Host(Protocol):
@@ -113,13 +121,13 @@ class AsyncServer:
         self._names = count()
         self._sessions: dict[asyncio.Task[Any], Session | Relay | None] = {}
         self._tls: ssl.SSLContext | None = None
-        self._server: asyncio.Server | None = None
+        self._ports: list[socket.socket] = []
+        self._closed = asyncio.Event()
 
     @property
     def address(self) -> str:
         """The address of the port, with the port's number if the system chose it."""
-        assert self._server is not None
-        name = self._server.sockets[0].getsockname()
+        name = self._ports[0].getsockname()
         if isinstance(name, str):
             return name
         host = f"[{name[0]}]" if ":" in name[0] else name[0]
@@ -133,8 +141,7 @@ class AsyncServer:
     @property
     def is_local(self) -> bool:
         """True if only programs on this machine can connect."""
-        assert self._server is not None
-        names = [each.getsockname() for each in self._server.sockets]
+        names = [each.getsockname() for each in self._ports]
         return all(isinstance(name, str) or ip_address(name[0]).is_loopback for name in names)
 
     async def start(self) -> None:
@@ -148,18 +155,11 @@ class AsyncServer:
         try:
             self._tls = _tls_of(settings)
             await self._open_source()
-            if "/" in settings.listen:
-                Path(settings.listen).unlink(missing_ok=True)
-                self._server = await asyncio.start_unix_server(
-                    self._accepted, settings.listen, ssl=self._tls
-                )
-            else:
-                host, port = host_and_port(settings.listen)
-                self._server = await asyncio.start_server(
-                    self._accepted, host, port, ssl=self._tls, backlog=512
-                )
+            self._ports = await _opened(settings.listen)
         except OSError as error:
             raise SourceError(f"{settings.listen} cannot be served: {error}") from error
+        for port in self._ports:
+            self._listen(port)
         logger.info("listening at %s", self.address)
 
     async def _open_source(self) -> None:
@@ -185,13 +185,13 @@ class AsyncServer:
 
     async def wait_closed(self) -> None:
         """Serves until the server is closed."""
-        assert self._server is not None
-        await self._server.serve_forever()
+        await self._closed.wait()
 
     async def close(self) -> None:
         """Accepts no more clients, lets running work end for a while, and closes the rest."""
-        if self._server is not None:
-            self._server.close()
+        for port in self._ports:
+            asyncio.get_running_loop().remove_reader(port)
+            port.close()
         end = asyncio.get_running_loop().time() + self._settings.drain_seconds
         while self._busy() and asyncio.get_running_loop().time() < end:
             await asyncio.sleep(0.02)
@@ -202,6 +202,7 @@ class AsyncServer:
         self._workers.close()
         if self._host is not None:
             await self._host.close()
+        self._closed.set()
         logger.info("closed")
 
     async def __aenter__(self) -> Self:
@@ -221,48 +222,78 @@ class AsyncServer:
             session is not None and not session.is_idle for session in self._sessions.values()
         )
 
-    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        stream = SocketStream(reader, writer, self._settings.slowest_seconds)
+    def _accept(self, port: socket.socket) -> None:
+        """Accepts a client that waits at a port.
+
+        By itself, as `asyncio.Server` does not tell which connections it has before the hand-shake
+        of TLS ends: they count, too, and are closed with the others.
+        """
+        try:
+            connection, _ = port.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            logger.warning("no client can be accepted: %s", error)
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(port)
+            loop.call_later(_RETRY_SECONDS, self._listen, port)
+            return
         if len(self._sessions) >= self._settings.most_connections:
             logger.warning("a client was refused: %d are connected", len(self._sessions))
-            stream.abort()
+            connection.close()
             return
-        task = asyncio.current_task()
-        assert task is not None
+        connection.setblocking(False)
+        if connection.family != socket.AF_UNIX:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        task = asyncio.create_task(self._accepted(connection))
         self._sessions[task] = None
+        task.add_done_callback(partial(self._forget, connection))
+
+    def _listen(self, port: socket.socket) -> None:
+        if port.fileno() >= 0:
+            asyncio.get_running_loop().add_reader(port, self._accept, port)
+
+    def _forget(self, connection: socket.socket, task: asyncio.Task[None]) -> None:
+        del self._sessions[task]
+        connection.close()  # if the task was cancelled before it began
+
+    async def _accepted(self, connection: socket.socket) -> None:
         name = f"bolt-{next(self._names)}"
-        logger.info("%s: connected from %s", name, writer.get_extra_info("peername") or "a socket")
+        stream: SocketStream | None = None
+        patience = self._settings.slowest_seconds
         try:
-            await self._served(task, stream, name, writer)
+            async with asyncio.timeout(self._settings.hello_seconds):
+                reader, writer = await _streams(connection, self._tls)
+            stream = SocketStream(reader, writer, patience)
+            peer = writer.get_extra_info("peername")
+            logger.info("%s: connected from %s", name, peer or "a socket")
+            await self._served(stream, name, writer)
         except FramingError as error:
             logger.info("%s: refused: %s", name, error)
         except (OSError, EOFError, TimeoutError) as error:
             logger.info("%s: lost: %s", name, error or type(error).__name__)
         except asyncio.CancelledError:
-            pass  # the server closes; asyncio reports cancelled handlers as errors
+            patience = _LAST_SECONDS  # the server closes
         except Exception:
             logger.exception("%s: a fault of gpugda", name)
         finally:
-            del self._sessions[task]
-            stream.close()
+            if stream is not None:
+                await stream.close(patience)
             logger.info("%s: closed", name)
 
-    async def _served(
-        self,
-        task: asyncio.Task[Any],
-        socket: SocketStream,
-        name: str,
-        writer: asyncio.StreamWriter,
-    ) -> None:
+    async def _served(self, below: SocketStream, name: str, writer: asyncio.StreamWriter) -> None:
         settings = self._settings
         assert self._host is not None
         async with asyncio.timeout(settings.hello_seconds):
-            stream, version = await self._shaken_hands(socket, await self._host.versions())
+            stream, version = await self._shaken_hands(below, await self._host.versions())
         inbox = Inbox(stream, Dechunker(settings.largest_message))
         link = Link(stream, inbox, version, name, _local_address(writer))
-        session = self._sessions[task] = await self._host.conversation(link)
+        session = await self._host.conversation(link)
         if session is None:
             raise FramingError("the server behind refused the version of Bolt")
+        task = asyncio.current_task()
+        assert task is not None
+        self._sessions[task] = session
         logger.debug("%s: Bolt %d.%d", name, *version)
         filling = asyncio.create_task(inbox.fill())
         timer = asyncio.get_running_loop().call_later(
@@ -273,8 +304,8 @@ class AsyncServer:
         finally:
             timer.cancel()
             filling.cancel()
-            if stream is not socket:
-                stream.close()
+            if stream is not below:
+                await stream.close(_LAST_SECONDS)
 
     async def _shaken_hands(
         self, socket: SocketStream, supported: tuple[Version, ...]
@@ -342,6 +373,50 @@ async def _version_with(
             stream.write(framing.answer_of(version))
             return version
     return None
+
+
+async def _opened(address: str) -> list[socket.socket]:
+    """Sockets that listen at an address: the path of a Unix socket, or host and port.
+
+    Raises:
+        OSError: They cannot be opened.
+        ConfigurationError: It is no address.
+    """
+    ports: list[socket.socket] = []
+    try:
+        if "/" in address:
+            Path(address).unlink(missing_ok=True)
+            ports.append(socket.socket(socket.AF_UNIX))
+            ports[0].bind(address)
+            ports[0].listen(_BACKLOG)
+        else:
+            found = await asyncio.get_running_loop().getaddrinfo(
+                *host_and_port(address), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+            for family, *_, name in dict.fromkeys(found):
+                ports.append(socket.create_server(name, family=family, backlog=_BACKLOG))
+    except BaseException:
+        for port in ports:
+            port.close()
+        raise
+    for port in ports:
+        port.setblocking(False)
+    return ports
+
+
+async def _streams(
+    connection: socket.socket, tls: ssl.SSLContext | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """The streams of an accepted connection, after the hand-shake of TLS.
+
+    Raises:
+        OSError: The hand-shake failed.
+    """
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(_READ_AHEAD_BYTES)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection, ssl=tls)
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
 def host_and_port(text: str) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from gpugda.serve.framing import FramingError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["ByteStream", "SocketStream", "web_socket"]
+__all__ = ["ByteStream", "SocketStream", "close_writer", "web_socket"]
 
 _READ_BYTES = 1 << 16
 _LARGEST_REQUEST = 16_384
@@ -35,11 +35,23 @@ class ByteStream(Protocol):
     async def drain(self) -> None:
         """Waits while the client takes the bytes too slowly."""
 
-    def close(self) -> None:
-        """Closes the connection, after what was written."""
+    async def close(self, seconds: float) -> None:
+        """Closes the connection: after what was written, but at the latest after these seconds."""
 
     def abort(self) -> None:
         """Closes the connection at once."""
+
+
+async def close_writer(writer: asyncio.StreamWriter, seconds: float) -> None:
+    """Closes a connection, and waits until it is closed; see `ByteStream.close`."""
+    writer.close()
+    try:
+        async with asyncio.timeout(seconds):
+            await writer.wait_closed()
+    except (OSError, TimeoutError):
+        pass  # it broke, or the other side takes nothing
+    finally:
+        writer.transport.abort()
 
 
 class SocketStream:
@@ -97,9 +109,9 @@ class SocketStream:
             self.abort()
             raise FramingError(f"the client took no bytes for {self._slowest:g} s") from None
 
-    def close(self) -> None:
+    async def close(self, seconds: float) -> None:
         """See `ByteStream`."""
-        self._writer.close()
+        await close_writer(self._writer, seconds)
 
     def abort(self) -> None:
         """See `ByteStream`."""
@@ -193,12 +205,12 @@ class _WebSocketStream:
         """See `ByteStream`."""
         await self._below.drain()
 
-    def close(self) -> None:
+    async def close(self, seconds: float) -> None:
         """See `ByteStream`."""
         if self._protocol.state == 1:
             self._protocol.send_close()
             self._flush()
-        self._below.close()
+        await self._below.close(seconds)
 
     def abort(self) -> None:
         """See `ByteStream`."""

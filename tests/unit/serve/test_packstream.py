@@ -41,12 +41,8 @@ def from_driver(value):
 
 
 @given(PLAIN)
-def test_the_driver_reads_what_is_packed(value):
+def test_the_driver_reads_what_is_packed_and_packs_what_is_read(value):
     assert by_driver(Packer().pack(value)) == value
-
-
-@given(PLAIN)
-def test_what_the_driver_packs_is_read(value):
     assert unpack(from_driver(value)) == value
 
 
