@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.query_graph import QueryGraph
     from gpugda.query.reads import Reads
+    from gpugda.result.cursor import Cursor
     from gpugda.result.result import Result
 __all__ = ["Accelerator"]
 
@@ -162,6 +163,12 @@ class Accelerator(GraphExports):
             )
         with self._closed_errors():
             return self._answers.run(request, engine)
+
+    def cursor(self) -> Cursor:
+        """A cursor for libraries that read from databases: ``polars.read_database(q, this)``."""
+        from gpugda.result.cursor import Cursor
+
+        return Cursor(self.run)
 
     def execute_query(
         self,

@@ -71,14 +71,20 @@ def run(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="auto (a table on a terminal, else plain), plain, json (a line a row), csv, "
-            "or arrow (an IPC stream).",
+            help="auto (a table on a terminal; by a file's name; else plain), plain, csv, json (an "
+            "array), jsonl (a line a row), arrow, or parquet.",
         ),
     ] = "auto",
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the rows to a file.")
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the rows to a file: .csv, .json, .jsonl, .arrow, .parquet, or other text.",
+        ),
     ] = None,
-    limit_display: options.LimitDisplay = 1000,
+    limit_display: options.LimitDisplay = 40,
     summary: options.Summary = False,
     profile: options.Profile = False,
     engine: options.Engine = "auto",
@@ -154,10 +160,11 @@ def shell(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="auto (a table on a terminal, else plain), plain, json (a line a row), or csv.",
+            help="auto (a table on a terminal, else plain), plain, csv, json (an array), or jsonl "
+            "(a line a row).",
         ),
     ] = "auto",
-    limit_display: options.LimitDisplay = 1000,
+    limit_display: options.LimitDisplay = 40,
     summary: options.Summary = False,
     engine: options.Engine = "auto",
     strategy: options.Strategy = None,

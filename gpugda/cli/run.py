@@ -6,13 +6,13 @@ import os
 import sys
 import tempfile
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gpugda.answer.profiling import profile_of
 from gpugda.cli.failures import say
-from gpugda.cli.formats import Format, write_result
+from gpugda.cli.formats import BINARY, Format, format_of_file, write_result
 from gpugda.cli.options import SourceOptions, make_source
 from gpugda.cli.parameters import parse_parameters
 from gpugda.cli.progress import shown_progress
@@ -118,9 +118,12 @@ def run_query(
 ) -> None:
     """Runs a query and writes its rows; writes nothing if the query fails."""
     text, parameters = query.query(), parse_parameters(query.parameters)
-    if output.path is None and sys.stdout.isatty() and output.form is Format.ARROW:
+    if output.path is not None and output.form is Format.AUTO:
+        output = replace(output, form=format_of_file(output.path))
+    if output.path is None and sys.stdout.isatty() and output.form in BINARY:
         raise ConfigurationError(
-            "Arrow is binary: send it to a file with --output FILE, or through a pipe."
+            f"{output.form.capitalize()} is binary: send it to a file with --output FILE, or "
+            "through a pipe."
         )
     with ExitStack() as opened:
         with shown_progress() as progress:
@@ -143,7 +146,14 @@ def show_result(result: Result, output: OutputOptions) -> None:
     for warning in result.summary.warnings:
         say(f"warning: {warning}")
     with _sink(output.path) as sink:
-        write_result(result, output.form, sink, terminal=terminal, limit=output.limit)
+        write_result(
+            result,
+            output.form,
+            sink,
+            terminal=terminal,
+            limit=output.limit,
+            is_file=output.path is not None,
+        )
     if output.profile:
         say(str(profile_of(result)))
     if output.summary:

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from gpugda.cli.failures import report, say
-from gpugda.cli.formats import Format
+from gpugda.cli.formats import BINARY
 from gpugda.cli.script import Left, open_script, run_script
 from gpugda.cli.shell_session import ShellSession
 from gpugda.errors import ConfigurationError
@@ -38,8 +38,10 @@ def run_shell(
     memory_limit: str | None,
 ) -> None:
     """Opens the source; shows a prompt on a terminal, else runs standard input or the file."""
-    if output.form is Format.ARROW:
-        raise ConfigurationError("--format arrow is for one query: gpugda run --format arrow.")
+    if output.form in BINARY:
+        raise ConfigurationError(
+            f"--format {output.form} is for one query: gpugda run --format {output.form}."
+        )
     with closing(ShellSession(source, query, output, device, memory_limit)) as session:
         try:
             if query.file is None and sys.stdin.isatty():

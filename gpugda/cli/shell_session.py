@@ -172,7 +172,11 @@ class ShellSession:
         name = argument.strip("`")
         if not name:
             raise ConfigurationError(":use needs the name of a database.")
-        if self._source.nodes or "://" not in (self._source.address or "://"):
+        if (
+            self._source.nodes
+            or self._source.relationships
+            or "://" not in (self._source.address or "://")
+        ):
             raise ConfigurationError(":use is for a server: this source is one graph.")
         other = replace(self._source, server=replace(self._source.server, database=name))
         accelerator = self._opened(other)

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
     from gpugda.result.summary import Summary
 
-__all__ = ["SHOWN_ROWS", "html_table"]
+__all__ = ["html_table"]
 
-SHOWN_ROWS = 20
 _SHOWN_CHARACTERS = 200
 
 

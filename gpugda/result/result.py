@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Result"]
 
+SHOWN_ROWS = 20
+"""Rows of a printed result, and of one in a notebook."""
+
 _Made = TypeVar("_Made")
 
 
@@ -333,7 +336,28 @@ class Result:
                 return
             yield block
 
-    # -------------------------------------------------------------- for notebooks
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All rows for readers of the Arrow C stream, such as Polars and DuckDB.
+
+        The rows stay unread, as such readers may ask for them several times.
+        """
+        table = self._rows.arrow(0, "struct", False)
+        return table.__arrow_c_stream__(requested_schema)
+
+    # -------------------------------------------------------------- for people
+    def __str__(self) -> str:
+        """The first rows as a table, and how many there are; no row is consumed by it."""
+        from gpugda.result.text_table import text_table
+
+        rows = self._first_rows()
+        more = self._row_count - len(rows)
+        rest = f"… and {more:,} more rows\n" if more > 0 else ""
+        return f"{text_table(self.keys(), rows)}{rest}{self._summary.headline()}"
+
+    def _first_rows(self) -> list[tuple[Any, ...]]:
+        blocks = self._rows.plain_blocks(0, min(SHOWN_ROWS, self._row_count))
+        return [row for block in blocks for row in block]
+
     def __repr__(self) -> str:
         count = self._row_count
         unit = "row" if count == 1 else "rows"
@@ -344,11 +368,9 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        from gpugda.result.html import SHOWN_ROWS, html_table
+        from gpugda.result.html import html_table
 
-        blocks = self._rows.plain_blocks(0, SHOWN_ROWS)
-        rows = [row for block in blocks for row in block]
-        return html_table(self.keys(), rows, self._row_count, self._summary)
+        return html_table(self.keys(), self._first_rows(), self._row_count, self._summary)
 
     # -------------------------------------------------------------- internals
     def _next_record(self) -> neo4j.Record | None:

@@ -63,7 +63,7 @@ def plain() -> object:
 
 @group.step("gpugda run --format json")
 def as_json() -> object:
-    (row,) = [json.loads(line) for line in _dog("json").splitlines()]
+    (row,) = json.loads(_dog("json"))
     return same(row["name"], "dog")
 
 
@@ -80,7 +80,7 @@ def as_arrow() -> object:
     import pyarrow as pa
 
     command(*RUN, "--format", "arrow", "--output", "dog.arrow", "-P", "name='dog'", DOG)
-    return same(pa.ipc.open_stream("dog.arrow").read_all()["name"].to_pylist(), ["dog"])
+    return same(pa.ipc.open_file("dog.arrow").read_all()["name"].to_pylist(), ["dog"])
 
 
 @group.step("gpugda run --summary, query by standard input")

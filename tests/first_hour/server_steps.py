@@ -258,7 +258,7 @@ def install() -> object:
 @group.step("gpugda run and shell on NEO4J_URI")
 def commands() -> object:
     ((count,),) = neo4js(TRIANGLES)
-    same(command("gpugda", "run", "--format", "json", TRIANGLES).out.strip(), f'{{"n": {count}}}')
+    same(command("gpugda", "run", "--format", "jsonl", TRIANGLES).out.strip(), f'{{"n": {count}}}')
     typed = f":engine native\n{TRIANGLES};\n:engine gpu\n{TRIANGLES};\n"
     out = command("gpugda", "shell", "--format", "csv", stdin=typed).out
     return same(out.split(), ["n", str(count)] * 2)

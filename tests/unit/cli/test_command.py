@@ -29,7 +29,7 @@ def gpugda(*arguments):
 
 def test_run_answers_on_the_sample():
     outcome = gpugda(
-        *("run", "-a", "sample:wordnet", "--engine", "reference", "--format", "json"),
+        *("run", "-a", "sample:wordnet", "--engine", "reference", "--format", "jsonl"),
         *("-P", "name='dog'", "--summary", DOG),
     )
     assert outcome.returncode == 0, outcome.stderr

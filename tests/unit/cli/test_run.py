@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
 from gpugda.cli.demo import QUERIES
@@ -40,7 +42,8 @@ def test_plain_is_the_default_format_without_a_terminal(accelerator, gpugda_comm
     [
         ("plain", 'n, name\n1, "Ann"\n2, NULL\n'),
         ("csv", "n,name\n1,Ann\n2,\n"),
-        ("JSON", '{"n": 1, "name": "Ann"}\n{"n": 2, "name": null}\n'),
+        ("JSONL", '{"n": 1, "name": "Ann"}\n{"n": 2, "name": null}\n'),
+        ("json", '[\n{"n": 1, "name": "Ann"},\n{"n": 2, "name": null}\n]\n'),
     ],
 )
 def test_rows_are_written_in_each_text_format(accelerator, gpugda_command, form, expected):
@@ -53,10 +56,31 @@ def test_rows_are_written_as_arrow(accelerator, gpugda_command):
     assert table.to_pydict() == {"n": [1, 2], "name": ["Ann", None]}
 
 
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("x.csv", lambda path: path.read_text() == "n,name\n1,Ann\n2,\n"),
+        ("x.json", lambda path: json.loads(path.read_text())[1] == {"n": 2, "name": None}),
+        ("x.jsonl", lambda path: json.loads(path.read_text().splitlines()[0])["name"] == "Ann"),
+        ("x.arrow", lambda path: pyarrow.feather.read_table(path)["n"].to_pylist() == [1, 2]),
+        ("x.PARQUET", lambda path: pyarrow.parquet.read_table(path)["n"].to_pylist() == [1, 2]),
+        ("x.txt", lambda path: path.read_text().startswith("n, name\n1, ")),
+    ],
+)
+def test_the_name_of_the_output_says_its_format(accelerator, gpugda_command, tmp_path, name, read):
+    assert gpugda_command(*RUN, "-o", str(tmp_path / name), "RETURN 1").exit_code == 0
+    assert read(tmp_path / name)
+
+
+def test_no_rows_are_an_empty_array(accelerator, gpugda_command):
+    accelerator.rows = []
+    assert gpugda_command(*RUN, "--format", "json", "RETURN 1").stdout == "[]\n"
+
+
 def test_an_unknown_format_is_refused(accelerator, gpugda_command):
     outcome = gpugda_command(*RUN, "--format", "xml", "RETURN 1")
     assert outcome.exit_code == 2
-    assert "auto, plain, json, csv, arrow" in outcome.stderr
+    assert "auto, plain, json, jsonl, csv, arrow, parquet" in outcome.stderr
     assert accelerator.ran is None
 
 
@@ -276,8 +300,8 @@ assert not heavy, heavy
 def test_json_of_special_values(accelerator, gpugda_command):
     accelerator.names = ["x"]
     accelerator.rows = [[float("nan")], [[1, float("inf")]], [{"a": None}], ["ä\n"], [True]]
-    lines = gpugda_command(*RUN, "--format", "json", "RETURN 1").stdout.splitlines()
-    assert [json.loads(line)["x"] for line in lines] == [
+    rows = json.loads(gpugda_command(*RUN, "--format", "json", "RETURN 1").stdout)
+    assert [row["x"] for row in rows] == [
         "NaN",
         [1, "Infinity"],
         {"a": None},

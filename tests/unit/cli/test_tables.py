@@ -32,7 +32,7 @@ def test_a_table_has_at_most_the_limit_of_rows(limit, shown):
 def test_the_automatic_format_is_a_table_on_a_terminal():
     sink = io.BytesIO()
     write_result(result(1), Format.AUTO, sink, terminal=True)
-    assert "┃" in sink.getvalue().decode()
+    assert "│ n │" in sink.getvalue().decode()
 
 
 @pytest.mark.parametrize(

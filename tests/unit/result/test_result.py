@@ -370,3 +370,53 @@ def test_an_eager_result_is_the_drivers(three):
     assert summary is three.summary
     assert keys == ["n", "text"]
     assert three.closed()
+
+
+def test_a_printed_result_shows_its_rows(result_of):
+    result = result_of(["n"], [[number] for number in range(25)])
+    next(result)
+    text = str(result)
+    assert "│ 19 │\n└" in text
+    assert "… and 5 more rows\n" in text
+    assert "engine reference" in text
+    assert next(result)["n"] == 1
+
+
+def test_readers_of_arrow_get_all_rows_each_time(result_of):
+    import polars as pl
+    import pyarrow as pa
+
+    result = result_of(["n", "x"], [[1, "a"], [2, None]])
+    for _ in range(2):
+        assert pa.table(result).to_pydict() == {"n": [1, 2], "x": ["a", None]}
+        assert pl.DataFrame(result).rows() == [(1, "a"), (2, None)]
+    assert len(list(result)) == 2
+
+
+def test_a_cursor_reads_plain_rows(result_of):
+    import polars as pl
+
+    from gpugda.result.cursor import Cursor
+
+    ran = []
+
+    class Connection:
+        def cursor(self):
+            return Cursor(self.run)
+
+        def run(self, query, parameters):
+            ran.append((query, parameters))
+            rows = [[None, Entity(True, 0)]] * 150 + [["x", Entity(True, 0)]]
+            return result_of(["late", "a"], rows)
+
+    frame = pl.read_database("MATCH …", Connection(), execute_options={"parameters": {"p": 1}})
+    assert ran == [("MATCH …", {"p": 1})]
+    assert frame["late"].to_list()[-1] == "x"
+    assert frame["a"][0]["labels"] == ["Person", "Boss"]
+    cursor = Connection().cursor().execute("MATCH …")
+    assert (cursor.rowcount, cursor.description[0][:2]) == (151, ("late", "TEXT"))
+    assert cursor.fetchone()[0] is None
+    assert len(cursor.fetchmany(100)) == 100
+    assert len(cursor.fetchall()) == 50
+    assert cursor.fetchone() is None
+    cursor.close()
