@@ -40,7 +40,8 @@ class GraphAnswer:
 
     def result(self, request: Request, **facts: Any) -> Result:
         """Returns the result, with further facts for the summary."""
-        summary = request.summary(**{**self.facts, **facts, "rows": self.table.row_count})
+        more = {"rows": self.table.row_count, "mode": request.prepared().mode or ""}
+        summary = request.summary(**{**self.facts, **facts, **more})
         return Result(self.table, summary)
 
 
@@ -125,13 +126,13 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
 
 
 def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer:
-    """Returns no rows, but the plan as the steps of the summary."""
-    from gpugda.plan.explain import explain_text  # neither is needed to run a query
+    """Returns no rows, but the plan as the summary's operators and steps."""
+    from gpugda.plan.explain import Explanation  # neither is needed to run a query
     from gpugda.result.from_rows import table_from_rows
 
     query = request.prepared()
     with request.stage("plan"):
-        text = explain_text(loaded.plan(query, request.strategy))
+        explanation = Explanation(loaded.plan(query, request.strategy))
     names = tuple(column.name for column in query.columns)
     return GraphAnswer(
         table_from_rows(names, [], loaded.graph),
@@ -140,6 +141,7 @@ def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer
             "reason": "EXPLAIN asks for the plan and runs nothing",
             "strategy": request.strategy,
             "snapshot": loaded.described,
-            "steps": tuple(text.splitlines()),
+            "steps": tuple(str(explanation).splitlines()),
+            "tree": lambda: explanation.operators,
         },
     )

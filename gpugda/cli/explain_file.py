@@ -44,6 +44,7 @@ def explain_file(file: str, *, rules: bool = False) -> None:
 
     Raises:
         ConfigurationError: The file cannot be read.
+        SystemExit: With code 1, if a statement does not compile.
     """
     found: Counter[str] = Counter()
     with open_script(file) as (lines, _):
@@ -59,6 +60,8 @@ def explain_file(file: str, *, rules: bool = False) -> None:
         for rule_line in _rules(entry) if rules and seen.device else ():
             sys.stdout.write(f"  {rule_line}\n")
     sys.stdout.write(f"{_counted(found)}\n")
+    if found["nobody"]:
+        raise SystemExit(1)
 
 
 def _rules(entry: Entry) -> list[str]:

@@ -179,7 +179,7 @@ Parameters = Annotated[
         "-P",
         metavar="NAME=VALUE",
         help="A query parameter: -P 'n=1', -P 'name => \"Ann\"', or several as a map: "
-        "-P '{a: 1, b: [2, 3]}'. Repeatable.",
+        "-P '{a: 1, b: [2, 3]}', or of a file: -P @parameters.json. Repeatable.",
     ),
 ]
 Engine = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import ConfigurationError, QueryError
@@ -22,7 +23,7 @@ def parse_parameters(arguments: Iterable[str], option: str = "-P") -> dict[str, 
 
     Args:
         arguments: Each is ``name=value``, ``name => value`` or a map ``{name: value}``, with values
-            in Cypher or JSON. Later arguments override earlier ones.
+            in Cypher or JSON, or ``@file`` with such a map. Later arguments override earlier ones.
         option: Name of the option, for messages.
 
     Raises:
@@ -30,6 +31,8 @@ def parse_parameters(arguments: Iterable[str], option: str = "-P") -> dict[str, 
     """
     found: dict[str, Any] = {}
     for argument in arguments:
+        if argument.startswith("@"):
+            argument = _file(argument[1:], option)
         if argument.lstrip().startswith("{"):
             found.update(_value(argument, f"{option} {argument!r}"))
         elif match := _NAMED.fullmatch(argument):
@@ -37,10 +40,20 @@ def parse_parameters(arguments: Iterable[str], option: str = "-P") -> dict[str, 
             found[name] = _value(match[4], f"{option} {argument!r}")
         else:
             raise ConfigurationError(
-                f"{option} {argument!r} is no parameter; write name=value, name => value "
-                "or {name: value}."
+                f"{option} {argument!r} is no parameter; write name=value, name => value, "
+                "{name: value}, or @FILE for a file with such a map."
             )
     return found
+
+
+def _file(name: str, option: str) -> str:
+    try:
+        text = Path(name).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{option} @{name} cannot be read: {error}.") from error
+    if not text.lstrip().startswith("{"):
+        raise ConfigurationError(f"{option} @{name} holds no map of parameters: {{name: value}}.")
+    return text
 
 
 def _value(text: str, said: str) -> Any:

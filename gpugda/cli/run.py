@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpugda.accelerator import Accelerator
     from gpugda.ports import Progress
     from gpugda.result.result import Result
+    from gpugda.result.summary import Summary
 
 __all__ = [
     "OutputOptions",
@@ -145,6 +146,29 @@ def show_result(result: Result, output: OutputOptions) -> None:
     terminal = output.path is None and sys.stdout.isatty()
     for warning in result.summary.warnings:
         say(f"warning: {warning}")
+    explained = _explanation(result.summary)
+    if explained:  # it has no rows
+        sys.stdout.write(f"{explained}\n")
+    else:
+        _write_rows(result, output, terminal=terminal)
+    asked = result.summary.asked_plan
+    if asked is not None and not explained:  # after rows for people; those for programs stay pure
+        shown = output.form is Format.AUTO and output.path is None
+        (sys.stdout if shown else sys.stderr).write(f"{asked}\n")
+    if output.profile:
+        say(str(profile_of(result)))
+    changes = result.summary.changes()
+    if changes:
+        say(changes)
+    if output.summary:
+        say(str(result.summary))
+    elif terminal:
+        say(result.summary.headline())
+
+
+def _write_rows(result: Result, output: OutputOptions, *, terminal: bool) -> None:
+    if not result.keys() and output.form is Format.AUTO:
+        return  # a query that only writes
     with _sink(output.path) as sink:
         write_result(
             result,
@@ -154,12 +178,13 @@ def show_result(result: Result, output: OutputOptions) -> None:
             limit=output.limit,
             is_file=output.path is not None,
         )
-    if output.profile:
-        say(str(profile_of(result)))
-    if output.summary:
-        say(str(result.summary))
-    elif terminal:
-        say(result.summary.headline())
+
+
+def _explanation(summary: Summary) -> str:
+    """The plan for which a query asked by EXPLAIN, which has no rows; empty for other queries."""
+    if summary.asked_plan is None or summary.profile is not None:
+        return ""
+    return "\n".join(summary.steps) or str(summary.asked_plan)
 
 
 def explain_query(

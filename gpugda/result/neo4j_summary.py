@@ -26,7 +26,12 @@ _ORDER = ("02", "01", "00", "03")
 
 
 def summary_of_reading(
-    facts: Mapping[str, Any], times: Mapping[str, float], notices: Iterable[Notice], *, rows: int
+    facts: Mapping[str, Any],
+    times: Mapping[str, float],
+    notices: Iterable[Notice],
+    *,
+    rows: int,
+    plans: Mapping[str, Any],
 ) -> ResultSummary:
     """A ``neo4j.ResultSummary`` of a read-only query, as a server would send it.
 
@@ -35,12 +40,14 @@ def summary_of_reading(
         times: Seconds per stage, with ``total`` and optionally ``materialise``.
         notices: Notifications that Neo4j gives for the query.
         rows: Number of rows of the whole result.
+        plans: ``plan`` or ``profile``, if the query asked for it.
     """
     make: Callable[..., ResultSummary] = ResultSummary  # its type annotations expect a server
     read = times.get("materialise", 0.0)
     server = facts["server"] or _NO_SERVER
     metadata: dict[str, Any] = {
         **facts,
+        **plans,
         "server": server,
         "database": facts["db"],
         "t_first": round((times.get("total", 0.0) - read) * 1000),

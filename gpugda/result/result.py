@@ -352,7 +352,9 @@ class Result:
         rows = self._first_rows()
         more = self._row_count - len(rows)
         rest = f"… and {more:,} more rows\n" if more > 0 else ""
-        return f"{text_table(self.keys(), rows)}{rest}{self._summary.headline()}"
+        asked = self._summary.asked_plan
+        plan = "" if asked is None else f"{asked}\n"
+        return f"{text_table(self.keys(), rows)}{rest}{plan}{self._summary.headline()}"
 
     def _first_rows(self) -> list[tuple[Any, ...]]:
         blocks = self._rows.plain_blocks(0, min(SHOWN_ROWS, self._row_count))
@@ -370,7 +372,9 @@ class Result:
     def _repr_html_(self) -> str:
         from gpugda.result.html import html_table
 
-        return html_table(self.keys(), self._first_rows(), self._row_count, self._summary)
+        table = html_table(self.keys(), self._first_rows(), self._row_count, self._summary)
+        asked = self._summary.asked_plan
+        return table if asked is None else f"{asked._repr_html_()}{table}"
 
     # -------------------------------------------------------------- internals
     def _next_record(self) -> neo4j.Record | None:

@@ -36,6 +36,22 @@ STAGES = (
 )
 """Stages in their order of execution; a query may lack some."""
 
+_CHANGES = {
+    "nodes_created": ("Added", "node", "nodes"),
+    "nodes_deleted": ("Deleted", "node", "nodes"),
+    "relationships_created": ("Created", "relationship", "relationships"),
+    "relationships_deleted": ("Deleted", "relationship", "relationships"),
+    "properties_set": ("Set", "property", "properties"),
+    "labels_added": ("Added", "label", "labels"),
+    "labels_removed": ("Removed", "label", "labels"),
+    "indexes_added": ("Added", "index", "indexes"),
+    "indexes_removed": ("Removed", "index", "indexes"),
+    "constraints_added": ("Added", "constraint", "constraints"),
+    "constraints_removed": ("Removed", "constraint", "constraints"),
+    "system_updates": ("Made", "system update", "system updates"),
+}
+"""How `Summary.changes` says the counters of Neo4j, as cypher-shell does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -59,6 +75,7 @@ class Summary:
         notices: Notifications that Neo4j would give for names that the graph does not have.
         steps: Readable lines, one per join step: the operation and its row count.
         tree: Returns the operators that ran; see `operators`.
+        mode: ``EXPLAIN`` or ``PROFILE`` if the query begins with it.
         device_bytes: Peak bytes of a join on the device, without the graph.
         freshness: Why the snapshot is fresh enough, for example ``strict: transaction 7 is the
             newest``; empty if no snapshot was used.
@@ -83,6 +100,7 @@ class Summary:
     notices: tuple[Notice, ...] = field(default=(), repr=False)
     steps: Sequence[str] = ()
     tree: Callable[[], OperatorNode] | None = field(default=None, repr=False, compare=False)
+    mode: str = ""
     device_bytes: int = 0
     freshness: str = ""
     declined: str = ""
@@ -100,6 +118,20 @@ class Summary:
         """
         return None if self.tree is None else self.tree()
 
+    @property
+    def asked_plan(self) -> OperatorNode | None:
+        """The plan, or profile, for which the query asked by ``EXPLAIN`` or ``PROFILE``.
+
+        It is gpugda's or Neo4j's, whoever answered. Print it; notebooks show a table.
+        """
+        if self.native is None:
+            return self.operators if self.mode else None
+        from gpugda.result.plans import operators_of
+
+        plan, profile = self.native.plan, self.native.profile
+        found = profile or plan
+        return None if found is None else operators_of(found, profiled=profile is not None)
+
     # -------------------------------------------------------------- as in neo4j's summary
     @property
     def counters(self) -> neo4j.SummaryCounters:
@@ -113,12 +145,12 @@ class Summary:
 
     @property
     def plan(self) -> dict[str, Any] | None:
-        """Neo4j's plan, if the query has ``EXPLAIN``."""
+        """The plan in Neo4j's form, if the query has ``EXPLAIN``; see `asked_plan`."""
         return self.for_driver.plan
 
     @property
     def profile(self) -> dict[str, Any] | None:
-        """Neo4j's plan with its counts, if the query has ``PROFILE``."""
+        """The plan with its counts in Neo4j's form, if the query has ``PROFILE``."""
         return self.for_driver.profile
 
     @property
@@ -168,7 +200,18 @@ class Summary:
             "query": self.query,
             "parameters": dict(self.parameters),
         }
-        return summary_of_reading(facts, self.timings, self.all_notices, rows=self.rows)
+        notices = self.all_notices
+        return summary_of_reading(facts, self.timings, notices, rows=self.rows, plans=self._plans())
+
+    def _plans(self) -> dict[str, Any]:
+        tree = self.asked_plan
+        if tree is None:
+            return {}
+        from gpugda.result.plans import plan_of
+
+        if self.mode == "EXPLAIN":
+            return {"plan": plan_of(tree, profiled=False)}
+        return {"profile": plan_of(tree, profiled=True)}
 
     @property
     def all_notices(self) -> tuple[Notice, ...]:
@@ -191,6 +234,17 @@ class Summary:
         where = f" on {self.device}" if self.device else ""
         return f"{self.rows:,} {unit}{time}, engine {self.engine}{where}"
 
+    def changes(self) -> str:
+        """What the query changed: ``Added 1 node, Set 2 properties``; empty for nothing."""
+        if self.native is None:
+            return ""
+        counts = vars(self.native.counters)
+        return ", ".join(
+            f"{verb} {counts[name]:,} {one if counts[name] == 1 else more}"
+            for name, (verb, one, more) in _CHANGES.items()
+            if counts.get(name)
+        )
+
     def __str__(self) -> str:
         lines = [self.headline()]
         for title, text in (
@@ -201,7 +255,7 @@ class Summary:
             ("source", self.snapshot),
             ("freshness", self.freshness),
             ("parameters", ", ".join(self.parameters)),
-            ("changes", self._changes()),
+            ("changes", self.changes()),
             ("times", self._times()),
         ):
             if text:
@@ -213,16 +267,6 @@ class Summary:
     def _expected(self) -> str:
         found = sorted(self.estimates.items(), key=lambda each: each[1])
         return ", ".join(f"{name} {format_seconds(seconds)}" for name, seconds in found)
-
-    def _changes(self) -> str:
-        if self.native is None:
-            return ""
-        changed = {key: value for key, value in vars(self.native.counters).items() if value}
-        return ", ".join(
-            f"{value:,} {key.replace('_', ' ')}"
-            for key, value in changed.items()
-            if not key.startswith("_")
-        )
 
     def _all_warnings(self) -> list[str]:
         if self.native is None:

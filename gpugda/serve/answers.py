@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import cancelled_by
-from gpugda.serve.messages import facts_of_gpugda, plan_of, told
+from gpugda.serve.messages import facts_of_gpugda, told
 from gpugda.serve.records import RecordWriter
 
 if TYPE_CHECKING:
@@ -154,9 +153,6 @@ class Answer:
         return min(self._row_count, self._position + count)
 
 
-_MODE = re.compile(r"\s*(EXPLAIN|PROFILE)\b", re.IGNORECASE)
-
-
 def answer_on_graph(
     accelerator: Accelerator,
     text: str,
@@ -166,11 +162,6 @@ def answer_on_graph(
 ) -> tuple[Result, dict[str, Any]]:
     """Runs a query on an embedded graph: the result, and the plan if the query asks for it."""
     result = accelerator.run(text, parameters, engine=engine, timeout=timeout or FAR_SECONDS)
-    mode = _MODE.match(text)
-    if mode is None:
-        return result, {}
-    if mode.group(1).upper() == "PROFILE":
-        tree = result.summary.operators
-        return result, {} if tree is None else {"profile": plan_of(tree, profiled=True)}
-    tree = accelerator.explain(_MODE.sub("", text, count=1)).operators
-    return result, {} if tree is None else {"plan": plan_of(tree, profiled=False)}
+    summary = result.summary
+    plans = {"plan": summary.plan, "profile": summary.profile}
+    return result, {name: plan for name, plan in plans.items() if plan is not None}

@@ -18,7 +18,6 @@ from gpugda.result.neo4j_summary import notifications_of, statuses_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.notices import Notice
     from gpugda.result.summary import Summary
     from gpugda.serve.framing import Version
@@ -29,7 +28,6 @@ __all__ = [
     "Tag",
     "facts_of_gpugda",
     "failure_of",
-    "plan_of",
     "told",
 ]
 
@@ -210,43 +208,3 @@ def facts_of_gpugda(summary: Summary) -> dict[str, Any]:
         "warnings": list(summary.warnings),
     }
     return {**found, **{name: value for name, value in more.items() if value}}
-
-
-# ------------------------------------------------------------------ plans
-def plan_of(tree: OperatorNode, *, profiled: bool) -> dict[str, Any]:
-    """An operator tree in the form of Neo4j's plans, which Browser and cypher-shell draw."""
-    found = _operator(tree, profiled=profiled)
-    found["args"].update(
-        {"planner": "COST", "planner-impl": "GPUGDA", "runtime": "GPUGDA", "version": "5"}
-    )
-    return found
-
-
-def _operator(node: OperatorNode, *, profiled: bool) -> dict[str, Any]:
-    name, _, details = node.what.partition(" ")
-    args: dict[str, Any] = {"Details": details}
-    if node.expected is not None:
-        args["EstimatedRows"] = float(node.expected)
-    found: dict[str, Any] = {
-        "operatorType": f"{name.capitalize()}@gpugda",
-        "identifiers": [],
-        "args": args,
-        "children": [_operator(child, profiled=profiled) for child in node.children],
-    }
-    if not profiled:
-        return found
-    figures = {"Rows": node.rows or 0, "DbHits": 0, "Time": round((node.seconds or 0.0) * 1e9)}
-    args.update(figures)
-    if node.device_bytes is not None:
-        args["Memory"] = node.device_bytes
-    if node.steps:
-        args["Steps"] = "\n".join(node.steps)
-    return {
-        **found,
-        "rows": figures["Rows"],
-        "dbHits": 0,
-        "time": figures["Time"],
-        "pageCacheHits": 0,
-        "pageCacheMisses": 0,
-        "pageCacheHitRatio": 0.0,
-    }

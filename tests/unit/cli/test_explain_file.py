@@ -45,7 +45,7 @@ def test_each_query_of_a_file_is_explained(gpugda_command, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "queries.cypher").write_text(QUERIES, "utf-8")
     said = gpugda_command("explain", "queries.cypher")
-    assert said.exit_code == 0
+    assert said.exit_code == 1
     assert said.stdout.startswith(REPORT.format("queries.cypher"))
     assert (
         "queries.cypher:12:35: a dynamic type of a relationship of varying length\n" in said.stdout
@@ -54,6 +54,11 @@ def test_each_query_of_a_file_is_explained(gpugda_command, tmp_path, monkeypatch
     assert said.stdout.endswith(
         "6 queries: 2 on the device, 3 left to Neo4j, 1 that Neo4j would refuse to compile\n"
     )
+
+
+def test_a_file_whose_queries_compile_is_no_error(gpugda_command, tmp_path):
+    (tmp_path / "q.cypher").write_text("MATCH (n) RETURN n; CREATE (n)")
+    assert gpugda_command("explain", str(tmp_path / "q.cypher")).exit_code == 0
 
 
 def test_a_missing_file_is_an_error(gpugda_command):

@@ -63,3 +63,13 @@ def test_malformed_parameters_are_refused(argument):
 def test_parameters_without_a_literal_value_are_refused(argument):
     with pytest.raises(ConfigurationError, match="is no value"):
         parse_parameters([argument])
+
+
+def test_parameters_come_from_a_file(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('{"a": 1.50, "b": ["x", null]}', encoding="utf-8-sig")
+    assert parse_parameters([f"@{path}", "b=2"]) == {"a": 1.5, "b": 2}
+    path.write_text("[1]")
+    for name, message in ((path, "no map of parameters"), (tmp_path / "missing", "cannot be read")):
+        with pytest.raises(ConfigurationError, match=message):
+            parse_parameters([f"@{name}"])

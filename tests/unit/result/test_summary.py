@@ -96,7 +96,7 @@ def test_a_summary_of_the_database_contains_the_drivers():
     assert summary.result_available_after == 3
     assert summary.notifications[0]["code"] == "Neo.X"
     text = str(summary)
-    assert "changes:    1,200 nodes created" in text
+    assert "changes:    Added 1,200 nodes" in text
     assert "warning:    A cross product" in text
     assert "declined" not in text, "the reason says it already"
     assert "hunter2" not in text + repr(summary)
@@ -115,3 +115,38 @@ def test_the_text_shows_the_routing_decision():
     assert "declined:   the snapshot is stale" in text
     assert "freshness:  strict: transaction 7 is the newest" in text
     assert "expected:   gpu 1 ms, native 40 ms" in text
+
+
+SERVER = SimpleNamespace(protocol_version=(5, 0))
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ({"nodes-created": 1, "properties-set": 1}, "Added 1 node, Set 1 property"),
+        (
+            {"labels-added": 2, "relationships-deleted": 3},
+            "Deleted 3 relationships, Added 2 labels",
+        ),
+        ({}, ""),
+    ],
+)
+def test_changes_are_said_as_cypher_shell_says_them(counts, text):
+    stats = {**counts, "contains-updates": bool(counts)}
+    native = neo4j.ResultSummary(None, True, True, {"server": SERVER, "stats": stats})
+    assert Summary("native", native=native).changes() == text
+    assert Summary("gpu").changes() == ""
+
+
+def test_neo4js_plan_is_shown_as_an_operator_tree():
+    args = {"Details": "a:Person", "EstimatedRows": 10.0, "Rows": 8, "Time": 2_500_000}
+    scan = {"operatorType": "NodeByLabelScan@neo4j", "args": args, "children": []}
+    root = {"operatorType": "ProduceResults@neo4j", "args": {"Details": "a"}, "children": [scan]}
+    for name, expected in (
+        ("plan", "ProduceResults a\n  NodeByLabelScan a:Person  expected 10"),
+        ("profile", "  NodeByLabelScan a:Person  expected 10  8 rows  2.5 ms"),
+    ):
+        native = neo4j.ResultSummary(None, True, True, {"server": SERVER, name: root})
+        assert expected in str(Summary("native", native=native).asked_plan)
+    assert Summary("native", native=native_summary()).asked_plan is not None
+    assert Summary("gpu").asked_plan is None
