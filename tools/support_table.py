@@ -58,8 +58,10 @@ CONSTRUCTS = {
     "REPEATABLE ELEMENTS (Cypher 25)": (
         "CYPHER 25 MATCH REPEATABLE ELEMENTS (a)-->{1,2}(b)--(c) RETURN count(*)"
     ),
-    "CALL of a procedure that describes the graph": "CALL db.labels() YIELD label RETURN label",
-    "CALL of another procedure": "CALL db.indexes() YIELD name RETURN name",
+    "CALL or SHOW that describes the graph or its server": (
+        "CALL db.labels() YIELD label RETURN label"
+    ),
+    "CALL of another procedure": "CALL db.info() YIELD name RETURN name",
     "writes": "CREATE (a:P) RETURN a",
     "LOAD CSV": "LOAD CSV FROM 'file:///x.csv' AS row RETURN row",
 }

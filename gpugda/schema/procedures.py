@@ -1,7 +1,8 @@
-"""Neo4j's procedures that describe a graph, and SHOW FUNCTIONS, answered on embedded graphs.
+"""Neo4j's procedures and SHOW commands that describe a graph or its server, on embedded graphs.
 
-A call becomes a subquery over a list of maps: ``CALL () { UNWIND [{…}] AS row RETURN row.label AS
-label }``. So YIELD, WHERE and the clauses after it mean what they mean after any subquery.
+Tools call some of them when they connect. A call becomes a subquery over a list of maps: ``CALL ()
+{ UNWIND [{…}] AS row RETURN row.label AS label }``. So YIELD, WHERE and the clauses after it mean
+what they mean after any subquery.
 """
 
 from __future__ import annotations
@@ -23,21 +24,33 @@ from gpugda.result.text import format_value
 from gpugda.schema.describe import nodes_by_labels, properties_of, relationships_of_type, schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.expressions.kinds import Kinds
     from gpugda.query.statement import Statement
     from gpugda.schema.graph_schema import PropertySchema
 
-__all__ = ["PROCEDURES", "Procedure", "calls_known_procedures", "statement_with_procedures"]
+__all__ = [
+    "PROCEDURES",
+    "SHOWN_VERSION",
+    "Procedure",
+    "calls_known_procedures",
+    "statement_with_procedures",
+]
 
-_SHOW_FUNCTIONS = re.compile(
-    r"\s*SHOW\s+(?:ALL\s+|BUILT\s+IN\s+)?FUNCTIONS?(?P<rest>\b.*)", re.IGNORECASE | re.DOTALL
+_SHOW = re.compile(
+    r"\s*SHOW\s+(?:ALL\s+|BUILT\s+IN\s+)?(?P<what>FUNCTION|PROCEDURE|INDEX|CONSTRAINT|DATABASE|"
+    r"(?:HOME|DEFAULT)\s+DATABASE|CURRENT\s+USER)(?:E?S)?\b"
+    r"(?:\s+YIELD\s+(?P<items>.*?))?"
+    r"(?P<rest>\s*\b(?:ORDER\s+BY|SKIP|OFFSET|LIMIT|WHERE|RETURN)\b.*)?\s*;?\s*",
+    re.IGNORECASE | re.DOTALL,
 )
-_FUNCTIONS = "gpugda.functions"
-_SHOWN = 3
-"""Columns of SHOW FUNCTIONS without YIELD."""
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+SHOWN_VERSION = "5.26.0"
+"""What tools are told that they talk to: they choose their queries by it."""
+DATABASE = "neo4j"
+"""Name of an embedded graph's database."""
 _ROW = "`a row of the procedure`"
 _OLD_TYPES = {
     "INTEGER": "Long",
@@ -56,10 +69,17 @@ _OLD_TYPES = {
 
 
 class Procedure(NamedTuple):
-    """A procedure: its columns, and its rows for a graph."""
+    """A procedure or command.
+
+    Args:
+        columns: Its columns.
+        rows: Its rows for a graph.
+        shown: Number of the first columns that a command has without YIELD.
+    """
 
     columns: tuple[str, ...]
-    rows: Callable[[DataGraph], Iterator[tuple[Any, ...]]]
+    rows: Callable[[DataGraph], Iterable[tuple[Any, ...]]]
+    shown: int | None = None
 
 
 def calls_known_procedures(text: str) -> bool:
@@ -100,14 +120,20 @@ def statement_with_procedures(text: str, graph: DataGraph) -> Statement | None:
 
 
 def _as_call(text: str) -> str:
-    """SHOW FUNCTIONS as the call of a procedure; any other text unchanged."""
-    show = _SHOW_FUNCTIONS.match(text)
+    """A command as the call of a procedure of this name; any other text unchanged."""
+    show = _SHOW.fullmatch(text)
     if show is None:
         return text
-    rest = show["rest"]
-    if rest.lstrip()[:5].upper() == "WHERE":
-        rest = f" YIELD {', '.join(PROCEDURES[_FUNCTIONS].columns[:_SHOWN])}{rest}"
-    return f"CALL {_FUNCTIONS}(){rest}"
+    name = f"show {' '.join(show['what'].lower().split())}"
+    items, rest = show["items"], show["rest"] or ""
+    if items is None:
+        items = ", ".join(PROCEDURES[name].columns[: PROCEDURES[name].shown])
+    elif items.strip() == "*":
+        items = ", ".join(PROCEDURES[name].columns)
+    names = ", ".join(re.split(r"\s", item.strip())[-1] for item in items.split(","))
+    if not re.search(r"\bRETURN\b", _QUOTED.sub("", rest), re.IGNORECASE):
+        rest = f"{rest} RETURN {names}"
+    return f"CALL `{name}`() YIELD {items} WITH {names} {rest}"
 
 
 def _expanded(part: ast.SingleQuery, tree: ast.Query, graph: DataGraph) -> ast.SingleQuery:
@@ -129,9 +155,7 @@ def _subquery(
         message = f"Procedure call provides too many arguments: {clause.name} takes none"
         raise CypherSyntaxError(message, tree.text, clause.span)
     yielded = [(name, name) for name in procedure.columns]
-    if clause.items is None and clause.name == _FUNCTIONS:
-        yielded = yielded[:_SHOWN]
-    elif clause.items:
+    if clause.items:
         yielded = [(item.column, item.variable.name) for item in clause.items]
     elif not alone:
         message = (
@@ -236,18 +260,85 @@ def _shown(allowed: Kinds) -> str:
     return "ANY" if allowed == ANY else " | ".join(sorted(allowed)).upper()
 
 
-PROCEDURES = {
+def _databases(graph: DataGraph) -> Iterator[tuple[Any, ...]]:
+    for name, kind, home in ((DATABASE, "standard", True), ("system", "system", False)):
+        state = ("online", "online", "", home, home)
+        yield name, kind, [], "read-only", "", "primary", False, *state, []
+
+
+def _home(graph: DataGraph) -> Iterator[tuple[Any, ...]]:
+    found = next(_databases(graph))
+    yield (*found[:10], *found[12:])
+
+
+def _procedures(graph: DataGraph) -> Iterator[tuple[Any, ...]]:
+    return ((name, "", "READ", False) for name in sorted(_CALLED))
+
+
+def _nothing(graph: DataGraph) -> Iterator[tuple[Any, ...]]:
+    return iter(())
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_DATABASE_COLUMNS = (
+    "name type aliases access address role writer requestedStatus currentStatus statusMessage "
+)
+_CALLED = {
     "db.labels": Procedure(("label",), _labels),
-    "db.relationshiptypes": Procedure(("relationshipType",), _types),
-    "db.propertykeys": Procedure(("propertyKey",), _keys),
-    "db.schema.nodetypeproperties": Procedure(
+    "db.relationshipTypes": Procedure(("relationshipType",), _types),
+    "db.propertyKeys": Procedure(("propertyKey",), _keys),
+    "db.schema.nodeTypeProperties": Procedure(
         ("nodeType", "nodeLabels", "propertyName", "propertyTypes", "mandatory"), _node_properties
     ),
-    "db.schema.reltypeproperties": Procedure(
+    "db.schema.relTypeProperties": Procedure(
         ("relType", "propertyName", "propertyTypes", "mandatory"), _relationship_properties
     ),
     "db.schema.visualization": Procedure(("nodes", "relationships"), _visualization),
-    _FUNCTIONS: Procedure(
-        ("name", "category", "description", "signature", "aggregating", "isBuiltIn"), _functions
+    "db.ping": Procedure(("success",), lambda graph: [(True,)]),
+    "dbms.components": Procedure(
+        ("name", "versions", "edition"),
+        lambda graph: [("Neo4j Kernel", [SHOWN_VERSION], "community")],
     ),
+    "dbms.clientConfig": Procedure(
+        _columns(
+            "name description value dynamic defaultValue startupValue explicitlySet validValues"
+        ),
+        _nothing,
+    ),
+}
+_SHOWN = {
+    "function": Procedure(
+        _columns("name category description signature aggregating isBuiltIn"), _functions, 3
+    ),
+    "procedure": Procedure(_columns("name description mode worksOnSystem"), _procedures),
+    "index": Procedure(
+        _columns(
+            "id name state populationPercent type entityType labelsOrTypes properties "
+            "indexProvider owningConstraint lastRead readCount "
+            "trackedSince options failureMessage createStatement"
+        ),
+        _nothing,
+        12,
+    ),
+    "constraint": Procedure(
+        _columns(
+            "id name type entityType labelsOrTypes properties ownedIndex propertyType "
+            "options createStatement"
+        ),
+        _nothing,
+        8,
+    ),
+    "database": Procedure(_columns(_DATABASE_COLUMNS + "default home constituents"), _databases),
+    "home database": Procedure(_columns(_DATABASE_COLUMNS + "constituents"), _home),
+    "default database": Procedure(_columns(_DATABASE_COLUMNS + "constituents"), _home),
+    "current user": Procedure(
+        _columns("user roles passwordChangeRequired suspended home"), _nothing
+    ),
+}
+PROCEDURES = {
+    **{name.lower(): procedure for name, procedure in _CALLED.items()},
+    **{f"show {name}": command for name, command in _SHOWN.items()},
 }

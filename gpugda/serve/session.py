@@ -7,12 +7,12 @@ import time
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
+from gpugda.schema.procedures import DATABASE, SHOWN_VERSION
 from gpugda.serve.answers import Answer, answer_on_graph
 from gpugda.serve.conversation import INVALID, Conversation, EndError
 from gpugda.serve.inbox import read_message
 from gpugda.serve.messages import NoticeFilter, RefusedError, Tag
 from gpugda.serve.packstream import PackStreamError
-from gpugda.serve.tools import answer_for_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Session"]
 
-AGENT = "Neo4j/5.26.0+gpugda"
+AGENT = f"Neo4j/{SHOWN_VERSION}+gpugda"
 """Drivers and tools refuse servers of other names, and choose their queries by the version."""
 _BOOKMARK = "FB:gpugda"
 _RECEIVE_SECONDS = 120
@@ -182,7 +182,7 @@ class Session(Conversation):
         self._check_database(extra)
         roles = ("WRITE", "READ", "ROUTE")
         servers = [{"addresses": [self._address], "role": role} for role in roles]
-        table = {"servers": servers, "ttl": _ROUTE_SECONDS, "db": self._settings.database}
+        table = {"servers": servers, "ttl": _ROUTE_SECONDS, "db": DATABASE}
         self._succeed({"rt": table})
 
     async def _begin(self, extra: dict[str, Any]) -> None:
@@ -190,7 +190,7 @@ class Session(Conversation):
             self._refuse("BEGIN")
         self._begin_work(extra)
         self._in_transaction = True
-        self._succeed({"db": self._settings.database} if self._version >= (5, 8) else {})
+        self._succeed({"db": DATABASE} if self._version >= (5, 8) else {})
 
     async def _commit(self) -> None:
         if not self._in_transaction:
@@ -212,7 +212,9 @@ class Session(Conversation):
         timeout = None if self._deadline is None else self._deadline - time.monotonic()
         if timeout is not None and timeout <= 0:
             raise RefusedError(_TIMED_OUT, "The transaction has not completed within its timeout.")
-        result, plan = await self._work(self._answered, text, parameters, timeout)
+        result, plan = await self._work(
+            answer_on_graph, self._accelerator, text, parameters, timeout, self._engine
+        )
         answer = Answer(result, self._version, utc=self._utc, wanted=self._wanted_here, plan=plan)
         self._add(answer, self._next_qid)
         self._next_qid += 1
@@ -220,7 +222,7 @@ class Session(Conversation):
         if self._in_transaction:
             found["qid"] = answer.qid
         elif self._version >= (5, 8):
-            found["db"] = self._settings.database
+            found["db"] = DATABASE
         self._succeed(found)
 
     # ------------------------------------------------------------------ parts of them
@@ -240,16 +242,8 @@ class Session(Conversation):
         self._wanted_here = NoticeFilter(extra, self._wanted)
         self._next_qid = 0
 
-    def _answered(
-        self, text: str, parameters: dict[str, Any], timeout: float | None
-    ) -> tuple[Any, dict[str, Any]]:
-        found = answer_for_tools(self._accelerator, self._settings.database, text, parameters)
-        if found is not None:
-            return found, {}
-        return answer_on_graph(self._accelerator, text, parameters, timeout, self._engine)
-
     def _last_facts(self) -> dict[str, Any]:
-        found = {"db": self._settings.database}
+        found = {"db": DATABASE}
         return found if self._in_transaction else {**found, "bookmark": _BOOKMARK}
 
     def _end_transaction(self) -> None:
@@ -276,7 +270,7 @@ class Session(Conversation):
 
     def _check_database(self, extra: Mapping[str, Any]) -> None:
         name = extra.get("db")
-        known = (self._settings.database, "system")
+        known = (DATABASE, "system")
         if name and (not isinstance(name, str) or name.lower() not in known):
             code = "Neo.ClientError.Database.DatabaseNotFound"
             raise RefusedError(code, f"Graph not found: {str(name)[:100]}")

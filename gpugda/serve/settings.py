@@ -18,7 +18,6 @@ class Settings:
         key: File of its private key.
         origins: Pages that may connect by WebSocket, beside those of this machine.
         auth: User and password that clients have to give, for an embedded graph.
-        database: Name of an embedded graph's database.
         most_connections: Further connections are refused.
         most_queries: Queries that run at a time; more wait.
         largest_message: Bytes of a client's message.
@@ -34,7 +33,6 @@ class Settings:
     key: str | None = None
     origins: tuple[str, ...] = ()
     auth: tuple[str, str] | None = None
-    database: str = "neo4j"
     most_connections: int = 1000
     most_queries: int = 8
     largest_message: int = 64 << 20
