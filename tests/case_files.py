@@ -41,6 +41,7 @@ from typing import Any
 import pytest
 
 import gpugda
+from strategies import is_thorough
 
 FOLDER = Path(__file__).parent / "conformance" / "cases"
 
@@ -140,21 +141,22 @@ def all_cases() -> list[Case]:
 
 # ------------------------------------------------------------------ as parameters of tests
 def in_turn(cases: Iterable[Case], ways: Sequence[str], always: Sequence[str]) -> list[Any]:
-    """Every case in every way; slow, except for ``always`` and one other way per case."""
+    """Every case in the ways of ``always`` and in one other; in all others if thorough, too."""
     others = [way for way in ways if way not in always]
     return [
-        _parameter(case, way, fast=way in (*always, others[_turn(case, len(others))]))
+        _parameter(case, way, fast=fast)
         for case in cases
         for way in ways
+        if (fast := way in (*always, others[turn(case, len(others))])) or is_thorough()
     ]
 
 
 def one_in(count: int, cases: Iterable[Case]) -> list[Any]:
     """Every case; one in ``count`` is fast, the others are slow."""
-    return [_parameter(case, fast=_turn(case, count) == 0) for case in cases]
+    return [_parameter(case, fast=turn(case, count) == 0) for case in cases]
 
 
-def _turn(case: Case, count: int) -> int:
+def turn(case: Case, count: int) -> int:
     """Depends on the case's name alone, so that it stays the same when cases are added."""
     return zlib.crc32(f"{case.topic}: {case.name}".encode()) % count
 

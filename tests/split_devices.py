@@ -12,8 +12,8 @@ from strategies import is_thorough
 def open_split(*, like_cpu):
     """Opens the device with one of the splits.
 
-    On PoCL, `make test` compiles the kernels for the split of a GPU without optimisation, as nobody
-    uses them there: that takes a fifth of the time. `make test-all` compiles them as they are.
+    On PoCL, the kernels for the split of a GPU are compiled without optimisation, as nobody uses
+    them there: that takes a fifth of the time. Thorough tests compile them as they are.
     """
     opened = DeviceContext(choose_device(), like_cpu=like_cpu)
     if opened.is_pocl and not like_cpu and not is_thorough():

@@ -17,22 +17,32 @@ NodeSpec = tuple[tuple[str, ...], dict[str, Any]]
 RelationshipSpec = tuple[int, str, int, dict[str, Any]]
 
 _HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large]
-_MANY = 300
-settings.register_profile("dev", max_examples=20, deadline=None, suppress_health_check=_HEALTH)
+_EXAMPLES = {"dev": 20, "ci": 80, "thorough": 300}
+"""By profile: of `make test`, of `make test-all`, and of whoever has an hour."""
 settings.register_profile(
-    "ci", max_examples=_MANY, deadline=None, derandomize=True, suppress_health_check=_HEALTH
+    "dev", max_examples=_EXAMPLES["dev"], deadline=None, suppress_health_check=_HEALTH
 )
+for _name in ("ci", "thorough"):
+    settings.register_profile(
+        _name,
+        max_examples=_EXAMPLES[_name],
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=_HEALTH,
+    )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
 def is_thorough() -> bool:
-    """True in `make test-all`, which spares no time."""
-    return settings().max_examples >= _MANY
+    """True with the profile that spares no time."""
+    return settings().max_examples >= _EXAMPLES["thorough"]
 
 
 def examples(count: int) -> int:
-    """The number of examples of a test that sets it itself; a quarter of it in `make test`."""
-    return count if is_thorough() else count // 4
+    """How many examples of ``count`` a test draws: half with `ci`, a quarter with `dev`."""
+    if is_thorough():
+        return count
+    return count // (2 if settings().max_examples >= _EXAMPLES["ci"] else 4)
 
 
 LABELS = ("A", "B", "C", "Odd label")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from case_files import Case, all_cases, source_of
+from case_files import Case, all_cases, in_turn, source_of
 from gpugda_strategies.sgsi import strategy as sgsi
 from gpugda_strategies.sgsi.options import SgsiOptions
 from named_values import named
@@ -33,8 +33,7 @@ def accelerators() -> Iterator[dict[Any, Any]]:
         accelerator.close()
 
 
-@pytest.mark.parametrize("how", TINY)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.topic}: {case.name}")
+@pytest.mark.parametrize(("case", "how"), in_turn(CASES, [*TINY], always=[]))
 def test_case(
     case: Case, how: str, accelerators: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

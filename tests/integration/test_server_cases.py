@@ -1,4 +1,7 @@
-"""Every conformance case on a live Neo4j: device, native and reference return the same rows."""
+"""Every conformance case on a live Neo4j: device, native and reference return the same rows.
+
+Each case runs on one of the two versions, chosen by its name; on both if thorough.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from typing import Any
 
 import neo4j
 import pytest
-from case_files import Case, CaseGraph, all_cases, one_in
+from case_files import Case, CaseGraph, all_cases, one_in, turn
 from named_values import named
 from neo4j_servers import Server
 
 import gpugda
 from gpugda.errors import GpugdaError
-from strategies import rows_key
+from strategies import is_thorough, rows_key
 
 OURS = ("gpu", "reference")
 OTHERWISE_IN_2026 = (
@@ -79,13 +82,27 @@ def _answer(accelerator: Any, case: Case, engine: str) -> tuple[tuple[str, ...],
     return tuple(result.keys()), rows
 
 
-@pytest.mark.parametrize("case", one_in(12, all_cases()))  # their rows are Neo4j's already
+def _versions(case: Case) -> tuple[str, ...]:
+    versions = ("2026",) if _is_newer(case) else ("5.26", "2026")
+    return versions if is_thorough() else (versions[turn(case, len(versions))],)
+
+
+def _is_newer(case: Case) -> bool:
+    """5.26 knows no Cypher 25."""
+    return case.topic == "cypher_25" or case.query.startswith("CYPHER 25")
+
+
+ON_VERSIONS = [
+    pytest.param(*parameter.values, version, id=f"{version}-{parameter.id}", marks=parameter.marks)
+    for parameter in one_in(12, all_cases())  # their rows are Neo4j's already
+    for version in _versions(parameter.values[0])
+]
+
+
+@pytest.mark.parametrize(("case", "each_server"), ON_VERSIONS, indirect=["each_server"])
 def test_neo4j_device_and_reference_agree_on_cases(
     case: Case, each_server: Server, connections: dict[str, Loaded]
 ) -> None:
-    newer = case.topic == "cypher_25" or case.query.startswith("CYPHER 25")
-    if newer and each_server.version.startswith("5."):
-        pytest.skip("Neo4j 5.26 knows no Cypher 25")
     if case.name in OTHERWISE_IN_2026 and not each_server.version.startswith("5."):
         pytest.skip("Neo4j 2026.08 answers otherwise than 5.26, whose answer is ours")
     loaded = connections.setdefault(each_server.uri, Loaded(each_server))
