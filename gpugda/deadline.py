@@ -10,22 +10,25 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.errors import QueryTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "cancelled_by",
     "check_deadline",
     "check_time",
+    "checked",
     "deadline_after",
     "seconds_left",
     "working_deadline",
     "working_until",
 ]
+
+_T = TypeVar("_T")
 
 _working_until: ContextVar[float | None] = ContextVar("gpugda.deadline", default=None)
 _is_cancelled: ContextVar[Callable[[], bool] | None] = ContextVar("gpugda.cancelled", default=None)
@@ -95,6 +98,14 @@ def cancelled_by(is_cancelled: Callable[[], bool]) -> Iterator[None]:
 def working_deadline() -> float | None:
     """The deadline of this thread's work; None if there is none."""
     return _working_until.get()
+
+
+def checked(values: Iterable[_T]) -> Iterator[_T]:
+    """The values; the deadline is checked before every 1024th (see `check_time`)."""
+    for number, value in enumerate(values):
+        if not number & 1023:
+            check_time()
+        yield value
 
 
 def check_time() -> None:

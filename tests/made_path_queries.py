@@ -9,9 +9,9 @@ from made_queries import MadeGraph
 
 __all__ = ["KINDS", "PathQuery", "made_path_graph", "made_path_query"]
 
-KINDS = ("shortest", "fixed", "optional", "steps", "subquery")
+KINDS = ("shortest", "fixed", "optional", "steps", "subquery", "trails")
 """What reads a path: a search's conditions, other patterns', OPTIONAL MATCH, a repeated step, a
-subquery or comprehension."""
+subquery or comprehension; and several paths of which little is read, often of one clause."""
 
 
 @dataclass
@@ -40,7 +40,8 @@ def made_path_graph(rng: random.Random) -> MadeGraph:
 
 def made_path_query(rng: random.Random, nodes: int, kind: str) -> PathQuery:
     """A query on a graph of so many nodes."""
-    text = _Maker(rng, nodes).query(kind)
+    maker = _Maker(rng, nodes)
+    text = maker.trails() if kind == "trails" else maker.query(kind)
     return PathQuery(text, text.replace("shortestPath(", "allShortestPaths("))
 
 
@@ -108,6 +109,44 @@ class _Maker:
         rng = self.rng
         conditions = [self._condition() for _ in range(rng.choice([0, 0, 0, 1, 1, 2]))]
         return " WHERE " + " AND ".join(conditions) if conditions else ""
+
+    def trails(self) -> str:
+        """Paths that share no relationship with each other, counted, grouped or distinct."""
+        rng = self.rng
+        names = "abcd"[: rng.choice([3, 3, 4])]
+        arrows = [self._walked(number) for number in range(len(names) - 1)]
+        ends = [f"({n}{rng.choice(['', '', ':P'])})" for n in names]
+        if rng.random() < 0.2:
+            ends[-1] = f"({names[0]})"
+        pattern = ends[0] + "".join(a + e for a, e in zip(arrows, ends[1:], strict=True))
+        if rng.random() < 0.3:
+            pattern += rng.choice([", (b)-[f]->(e)", ", (e)-[f:R]-(a)", ", (a)-[:S*]->(e)"])
+        where = rng.choice(["", "", f" WHERE a.k = {rng.randrange(self.count)}", " WHERE b.i > 1"])
+        clause = rng.choice(["MATCH ", "MATCH ", "MATCH (a) OPTIONAL MATCH ", "MATCH (n) MATCH "])
+        returned = [
+            "count(*) AS n",
+            "a.k, count(*) AS n",
+            "b.i, count(b.k) AS n",
+            "a.k, sum(b.i), min(c.k)",
+            "count(DISTINCT [a, b]) AS n",
+            "count(DISTINCT c) AS n",
+            "DISTINCT a.k, c.k",
+            "a.k, b.k, c.k",
+            "b.k, collect(DISTINCT c.k)[0] IS NULL, avg(c.i)",
+        ]
+        return f"{clause}{pattern}{where}\nRETURN {rng.choice(returned)}"
+
+    def _walked(self, number: int) -> str:
+        rng = self.rng
+        types = rng.choice(["", "", ":R", ":S", ":R|S"])
+        if rng.random() < 0.2:
+            inside = f"-[v{number}{types}]" + rng.choice(["->", "-"])
+        elif rng.random() < 0.15:
+            return rng.choice([f" (()-[{types}]->()){{1,6}} ", f" (()-[{types}]-())+ "])
+        else:
+            length = rng.choice(["*", "*", "*..6", "*0..", "*2..5", "*1..2"])
+            inside = f"-[{types}{length}]" + rng.choice(["->", "-"])
+        return "<" + inside.removesuffix(">") if rng.random() < 0.2 else inside
 
     # ---------------------------------------------------------------- patterns
     def _end(self, name: str, key: int) -> str:

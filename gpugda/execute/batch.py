@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gpugda.data.columns import Column
 from gpugda.execute.row_table import RowTable, stacked
+from gpugda.expressions.lists import ColumnLists, PathRows
 from gpugda.expressions.operands import Constant, Operand, take
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ these columns and never combines rows of different outer rows."""
 
 _MAX_ROWS: Final = 1 << 18
 _FEW_ROWS: Final = 1 << 10
+_MAX_ELEMENTS: Final = 1 << 19
+"""Elements of lists and paths in a batch: operators check the time between batches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +92,12 @@ class Batch:
         return Batch(self.row_count, columns, self.weights)
 
     @property
+    def element_count(self) -> int:
+        """Number of elements of its lists and paths."""
+        lists = (c.dictionary for c in self.columns.values() if isinstance(c, Column))
+        return sum(int(e.offsets[-1]) for e in lists if isinstance(e, ColumnLists | PathRows))
+
+    @property
     def carried(self) -> dict[str, Operand]:
         """The columns that every operator keeps (see `CARRIED`)."""
         return {n: column for n, column in self.columns.items() if n.startswith(CARRIED)}
@@ -128,13 +138,14 @@ def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[
     """
     rows = _MAX_ROWS if enough is None else min(max(enough, _FEW_ROWS), _MAX_ROWS)
     waiting: list[Batch] = []
-    count = 0
+    count = elements = 0
     for batch in batches:
         waiting.append(batch)
         count += batch.row_count
-        if count >= rows:
+        elements += batch.element_count
+        if count >= rows or elements >= _MAX_ELEMENTS:
             yield joined(waiting)
-            waiting, count, rows = [], 0, min(2 * rows, _MAX_ROWS)
+            waiting, count, elements, rows = [], 0, 0, min(2 * rows, _MAX_ROWS)
     if waiting:
         yield joined(waiting)
 

@@ -92,7 +92,8 @@ def arguments_read(tree: logical.Logical) -> frozenset[str]:
             case logical.Match():
                 found |= set(node.bound) | all_names(node.graph.predicates)
             case logical.Expand():
-                found |= {node.start, node.end, node.given} | all_names(node.all_path_predicates)
+                found |= {node.start, node.end, node.given, *node.apart}
+                found |= all_names(node.all_path_predicates)
                 found |= all_names(each.whole for each in node.tests)
                 found |= frozenset() if node.step is None else node.step.outside
             case logical.BindPath():

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import offsets_of
+from gpugda.deadline import checked
 from gpugda.execute.entry_windows import entries_of
 from gpugda.expressions.operands import Constant, Operand, used_codes
 from gpugda.values import group_key
@@ -69,7 +70,7 @@ def distinguishing(operand: Operand) -> Operand:
     used, places = used_codes(operand.values, len(operand.dictionary))
     numbers: dict[Any, int] = {}
     values = operand.dictionary.values(used.astype(np.int32))
-    codes = [numbers.setdefault(_form(value), len(numbers)) for value in values]
+    codes = [numbers.setdefault(_form(value), len(numbers)) for value in checked(values)]
     return Column(ColumnKind.INTEGER, np.array(codes, dtype=np.int64)[places], operand.valid)
 
 

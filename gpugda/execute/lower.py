@@ -26,7 +26,7 @@ from gpugda.execute.operators.count_complement import CountComplement
 from gpugda.execute.operators.degree_lookup import DegreeLookup, is_degree_lookup
 from gpugda.execute.operators.distinct import Distinct
 from gpugda.execute.operators.distinct_relationships import DistinctRelationships
-from gpugda.execute.operators.expand import Expand
+from gpugda.execute.operators.expand import Expand, set_of
 from gpugda.execute.operators.expand_group import ExpandGroup
 from gpugda.execute.operators.filter import Filter
 from gpugda.execute.operators.lookup import Lookup
@@ -106,12 +106,14 @@ class _Lowering:
 
     def _expand(self, tree: logical.Expand, needed: frozenset[str], *, weighted: bool) -> Operator:
         ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
-        patterns = unrolled(tree, needed) if weighted else None
+        own = set_of(tree.relationships)
+        patterns = unrolled(tree, needed) if weighted and own not in needed else None
         if patterns is not None:
             assert isinstance(tree.input, logical.Match)
             parts = [self._match(each, needed, weighted=True) for each in patterns]
             joined = simple.Union(tuple(parts), weighted=True)
-            start = self._match(tree.input, (needed - {tree.end}) | ends, weighted=True)
+            below = (needed - {tree.end}) | ends | frozenset(tree.apart)
+            start = self._match(tree.input, below, weighted=True)
             walked = Expand(start, tree, frozenset(), most=MAX_TRAILS)
             return ShortTrails(start, walked, joined)
         lists = {tree.relationships}
@@ -122,16 +124,27 @@ class _Lowering:
         read = all_names((*tree.all_path_predicates, *whole)) - {tree.path, *lists}
         read |= {tree.given} - {""}
         read |= frozenset() if tree.step is None else tree.step.outside
-        child = self.lower(tree.input, (needed - added) | ends | read, weighted=weighted)
+        found = _found_by_expansions(tree.input)
+        read |= {set_of(name) if name in found else name for name in tree.apart}
+        below = (needed - added - {own}) | ends | read
+        child = self.lower(tree.input, below, weighted=weighted)
         if tree.mode in (logical.ExpandMode.SHORTEST, logical.ExpandMode.ALL_SHORTEST):
             return ShortestPath(child, tree, needed & lists)
         if tree.mode is logical.ExpandMode.SELECTED:
             return SelectedPaths(child, tree, needed & lists)
         if tree.step is not None and not tree.step.is_one_step:
-            return ExpandGroup(child, tree, needed & lists)
+            return ExpandGroup(child, tree, needed & lists, gives_set=own in needed)
         if tree.mode is logical.ExpandMode.REACH and needed & lists:
             tree = replace(tree, mode=logical.ExpandMode.TRAILS)
-        return Expand(child, tree, needed & lists)
+        kept = needed - set(map(set_of, tree.apart)) if own in needed else needed
+        is_merged = weighted or tree.once
+        return Expand(
+            child,
+            tree,
+            needed & lists,
+            kept=kept if is_merged else None,
+            gives_set=own in needed,
+        )
 
     def _filter(self, tree: logical.Filter, needed: frozenset[str], *, weighted: bool) -> Operator:
         below = needed | all_names(tree.predicates)
@@ -355,6 +368,16 @@ def _is_plain(query: Query) -> bool:
     if not _are_steady(parts):
         return False
     return all(map(counts, query.aggregates))
+
+
+def _found_by_expansions(tree: logical.Logical) -> frozenset[str]:
+    """The lists of relationships that expansions below add to the rows."""
+    found: set[str] = set()
+    while not isinstance(tree, logical.Unit | logical.Argument | logical.Union):
+        if isinstance(tree, logical.Expand):
+            found.add(tree.relationships)
+        tree = tree.input
+    return frozenset(found)
 
 
 # ------------------------------------------------------------------ expressions

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.deadline import checked
 from gpugda.expressions.operands import Constant, Operand, used_codes
 from gpugda.expressions.temporal.moment_columns import moments_of
 from gpugda.expressions.text_columns import refuse_unknown_order
@@ -60,7 +61,7 @@ def _object_order(column: Column) -> NDArray[np.int64]:
         ordered: NDArray[np.int64] = moments.ranks()[column.values]
         return ordered
     used, places = used_codes(column.values, len(dictionary))
-    keys = [order_key(value) for value in dictionary.values(used.astype(np.int32))]
+    keys = [order_key(value) for value in checked(dictionary.values(used.astype(np.int32)))]
     ranks = np.zeros(len(keys), dtype=np.int64)
     rank, before = -1, None
     for place in sorted(range(len(keys)), key=keys.__getitem__):

@@ -69,7 +69,9 @@ class PairTrails:
         found = self._walked(steps, backwards, one, other)
         left = yield from _numbered(found, some, ends)
         if self.bounds[0] == 0:
-            empty = np.setdiff1d(np.flatnonzero(starts == ends), some[left])
+            closed = starts == ends
+            closed[some[left]] = False
+            empty = np.flatnonzero(closed)
             yield Level(empty, ends[empty], np.zeros((len(empty), 0), dtype=np.uint32))
         return some[left]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.deadline import check_time, checked
 from gpugda.execute.group_keys import holds_nan, nan_error, refuse_nans
 from gpugda.execute.stable_order import stable_order
 from gpugda.expressions.lists import ColumnLists, PathRows, only_used, relationships_of_paths
@@ -130,7 +131,8 @@ def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
     used, places = used_codes(column.values, len(dictionary))
     numbers: dict[Any, int] = {}
     values = dictionary.values(used.astype(np.int32))
-    codes = np.array([numbers.setdefault(_object_key(v), len(numbers)) for v in values])[places]
+    keys = map(_object_key, checked(values))
+    codes = np.array([numbers.setdefault(key, len(numbers)) for key in keys])[places]
     rows = np.flatnonzero(np.array(list(map(is_nan, values)))[places])
     codes[rows] = np.arange(len(numbers), len(numbers) + len(rows))
     return codes, 0, len(numbers) + len(rows)
@@ -145,6 +147,7 @@ def _codes_of_lists(lists: ColumnLists | PathRows) -> tuple[NDArray[np.int64], i
     key = _key_of(elements) if len(elements) else None
     codes, count = np.empty(len(lists), dtype=np.int64), 0
     for length in np.flatnonzero(np.bincount(lengths)).tolist():
+        check_time()
         rows = np.flatnonzero(lengths == length)
         parts = [] if starts is None else [_key_of(Column(ColumnKind.NODE, starts[rows]))]
         parts += [key.taken(firsts[rows] + place) for place in range(length) if key is not None]

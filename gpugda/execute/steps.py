@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
+from gpugda.execute.trail_sets import met_again
 from gpugda.execute.trails import adjacency_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
@@ -52,6 +53,11 @@ class Steps:
     def backwards(self) -> Adjacency:
         """The same relationships, reversed."""
         return self.reverse()
+
+    @cached_property
+    def met_again(self) -> NDArray[np.uint32]:
+        """The relationships that a walk may follow twice: see `trail_sets.met_again`."""
+        return met_again(self.forwards)
 
 
 class StepsCache:

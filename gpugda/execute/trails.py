@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.relationship_lists import Avoids
 
 __all__ = ["Level", "adjacency_of", "trails"]
 
-_MAX_VALUES = 1 << 21
+_MAX_VALUES = 1 << 19
 """Most relationships of all paths in a window."""
 _MIN_ROWS = 1 << 10
 
@@ -101,6 +102,7 @@ def trails(
     keeps: Callable[[Level], NDArray[np.bool_]] | None = None,
     *,
     repeats: bool = False,
+    avoids: Avoids | None = None,
 ) -> Iterator[Level]:
     """All paths from the start nodes that repeat no relationship.
 
@@ -116,6 +118,7 @@ def trails(
         check: Called often; raises when the deadline has passed.
         keeps: Returns a mask of the paths to keep and extend; None for all.
         repeats: True if relationships may repeat.
+        avoids: Returns, for rows and relationships, a mask of those that their paths may contain.
     """
     steps = (adjacency,) if isinstance(adjacency, Adjacency) else tuple(adjacency)
     begin = Level(rows, starts, np.zeros((len(rows), 0), dtype=np.uint32))
@@ -134,24 +137,36 @@ def trails(
             yield level
         if maximum is not None and length >= maximum:
             continue
-        stack.append(_windows(steps[length % len(steps)], level, repeats=repeats))
+        stack.append(_windows(steps[length % len(steps)], level, avoids, repeats=repeats))
 
 
-def _windows(adjacency: Adjacency, level: Level, *, repeats: bool) -> Iterator[Level]:
+def _windows(
+    adjacency: Adjacency, level: Level, avoids: Avoids | None, *, repeats: bool
+) -> Iterator[Level]:
     """The paths with one more relationship, in windows with fewer rows the longer they are."""
     most = max(_MIN_ROWS, _MAX_VALUES // (level.relationships.shape[1] + 1))
     counts = (adjacency.offsets[1:] - adjacency.offsets[:-1])[level.ends]
     for start, stop in windows_of(counts, most):
-        longer = _longer(adjacency, level, start, stop, repeats=repeats)
+        longer = _longer(adjacency, level, start, stop, avoids, repeats=repeats)
         if len(longer.rows):
             yield longer
 
 
-def _longer(adjacency: Adjacency, level: Level, start: int, stop: int, *, repeats: bool) -> Level:
+def _longer(
+    adjacency: Adjacency,
+    level: Level,
+    start: int,
+    stop: int,
+    avoids: Avoids | None,
+    *,
+    repeats: bool,
+) -> Level:
     paths, entries = entries_of(adjacency.offsets, level.ends[start:stop])
     paths += start
     taken = adjacency.relationships[entries]
     fresh = np.ones(len(paths), dtype=np.bool_)
+    if avoids is not None:
+        fresh = avoids(level.rows[paths], taken)
     for column in () if repeats else range(level.relationships.shape[1]):
         fresh &= level.relationships[paths, column] != taken
     kept = np.flatnonzero(fresh)

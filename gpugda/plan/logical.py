@@ -193,6 +193,8 @@ class Expand:
         most: For selected paths: number of paths, or of groups of equally long paths.
         by_group: True if ``most`` counts groups.
         given: Column with the bound list of relationships, in order of traversal; empty if none.
+        apart: Columns of relationships, or of lists of them, that the paths may not contain.
+        once: True if equal rows may be dropped.
     """
 
     input: Logical
@@ -218,6 +220,8 @@ class Expand:
     most: int = 0
     by_group: bool = False
     given: str = ""
+    apart: tuple[str, ...] = ()
+    once: bool = False
 
     @property
     def all_path_predicates(self) -> tuple[Expression, ...]:

@@ -88,6 +88,7 @@ class PatternReader:
         self._labels: dict[str, dict[ast.LabelExpression, None]] = {}
         self._fixed: list[Fixed] = []
         self._matched_together: list[frozenset[str]] = []
+        self._kept_apart: set[tuple[int, frozenset[str]]] = set()
         self._varying: list[Varying] = []
         self._paths: list[NamedPath] = []
         self.found_paths: list[PathSteps] = []

@@ -382,7 +382,24 @@ class PatternPlanner(PatternReader):
             by_group=varying.selected.by_group,
             closed=varying.left == varying.right and not self._path_of(varying).startswith("\0"),
             given=varying.given if forwards else "",
+            apart=self._apart(varying, known),
         )
+
+    def _apart(self, varying: Varying, known: set[str]) -> tuple[str, ...]:
+        """Relationships of its clause, found before, that an expansion must not repeat."""
+        if varying.mode is not ExpandMode.TRAILS:
+            return ()
+        trails = [e for e in self._varying if e.mode is ExpandMode.TRAILS and e is not varying]
+        parts: list[Fixed | Varying] = [*self._fixed, *trails]
+        found = tuple(
+            other.name
+            for other in parts
+            if other.name in known - {varying.name}
+            and other.clause == varying.clause
+            and _may_share(other.pattern, varying.pattern)
+        )
+        self._kept_apart.update((varying.clause, frozenset((varying.name, n))) for n in found)
+        return found
 
     def _are_joined_separately(self, one: Fixed, two: Fixed) -> bool:
         """True if two relationships of a clause are in different joins and could be the same."""
@@ -390,22 +407,27 @@ class PatternPlanner(PatternReader):
         return one.clause == two.clause and not together and _may_share(one.pattern, two.pattern)
 
     def _distinct_relationships(self, rows: Logical) -> Logical:
-        """Ensures that expansions share no relationship with other parts of their clause."""
-        pairs: list[tuple[str, str]] = []
+        """Ensures that expansions share no relationship with what was found after them."""
+        pairs: list[tuple[int, str, str]] = []
         trails = [each for each in self._varying if each.mode is ExpandMode.TRAILS]
         for each in trails:
             pairs.extend(
-                (other.name, each.name)
+                (each.clause, other.name, each.name)
                 for other in self._fixed
                 if other.clause == each.clause and _may_share(each.pattern, other.pattern)
             )
         for one, two in combinations(trails, 2):
             if one.clause == two.clause and _may_share(one.pattern, two.pattern):
-                pairs.append((one.name, two.name))
+                pairs.append((one.clause, one.name, two.name))
         for left, right in combinations(self._fixed, 2):
             if self._are_joined_separately(left, right):
-                pairs.append((left.name, right.name))
-        return DistinctRelationships(rows, tuple(pairs)) if pairs else rows
+                pairs.append((left.clause, left.name, right.name))
+        remaining = tuple(
+            (one, two)
+            for clause, one, two in pairs
+            if (clause, frozenset((one, two))) not in self._kept_apart
+        )
+        return DistinctRelationships(rows, remaining) if remaining else rows
 
 
 def _query_relationship(

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpugda.data.chunked_column import chunks_of
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.unique_values import unique_values
 from gpugda.result.entities import properties_of, start_nodes_of, type_ids_of
 from gpugda.serve.framing import LARGEST_CHUNK, chunked
 from gpugda.serve.packstream import NULL, Packer, list_header, map_header, pack_text
@@ -248,7 +249,7 @@ class _Pool:
                 self._slots.fill(0)
                 self._clear()
                 slots = np.zeros_like(slots)
-            self._add(np.unique(codes[slots == 0]))
+            self._add(unique_values(codes[slots == 0]))
             slots = self._slots[codes]
         return _Pieces(self._parts[slots].tolist(), self._lengths[slots])
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import time
+from itertools import pairwise
 
 import pytest
 from graphs import make_graph
@@ -14,6 +16,7 @@ from gpugda.deadline import check_time, working_deadline, working_until
 from gpugda.errors import QueryTimeoutError
 from gpugda.match.candidates.selections import make_masks
 from gpugda.plan.bind import bind
+from gpugda.ports import GraphSource
 from gpugda.query.prepare import prepare
 
 GRAPH = make_graph(
@@ -114,3 +117,41 @@ def test_planning_large_patterns_ends_at_the_deadline(text):
         with ends_in():
             assert opened.estimate(text).rows >= 0
             assert str(opened.explain(text))
+
+
+def _complete(nodes: int) -> GraphSource:
+    ends = [(i, j) for i in range(nodes) for j in range(i)]
+    return gpugda.graph(
+        nodes={"id": list(range(nodes)), "i": list(range(nodes))},
+        relationships={
+            "source": [i for i, _ in ends],
+            "target": [j for _, j in ends],
+            "type": ["R"] * len(ends),
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH p = (a)-[*]-(b)-[*]-(c) RETURN max(reduce(s = 0, n IN nodes(p) | s + n.i))",
+        "MATCH (a)-[*]-(b)-[*]-(c) RETURN a, b, c ORDER BY a.i LIMIT 3",
+        "MATCH p = (a)-[*]-(b) UNWIND nodes(p) AS n RETURN n.i, count(*)",
+        "MATCH p = (a)-[*]-(b) RETURN nodes(p) AS n, count(*) ORDER BY n LIMIT 3",
+        "MATCH p = (a)-[*]-(b) WITH collect(p) AS l UNWIND l AS q RETURN count(DISTINCT q)",
+    ],
+)
+def test_paths_read_the_clock_often(text: str) -> None:
+    """No work of a third of a second on the processor passes without a check of the deadline."""
+    read = [time.thread_time()]
+
+    def gives_up() -> bool:
+        read.append(time.thread_time())
+        return read[-1] - read[0] > 0.4
+
+    with gpugda.connect(_complete(7)) as accelerator:
+        accelerator.run("MATCH (a)-[*1..2]-(b) RETURN count(*)", engine="gpu")
+        read[0] = time.thread_time()
+        with deadline.cancelled_by(gives_up), pytest.raises(QueryTimeoutError):
+            accelerator.run(text, engine="gpu", timeout=60)
+    assert max(b - a for a, b in pairwise(read)) < 0.3

@@ -49,12 +49,13 @@ class ExpandGroup(Expand):
         size = len(steps)
         bounds = asked.minimum * size, None if asked.maximum is None else asked.maximum * size
         for batch in self.children[0].batches(context):
+            avoids = self._avoids(batch, context)
             rows, starts, target = path_starts(batch, asked)
             yield self._batch(batch, empty_level(bounds[0]), context)
             keeps = self._keeps(batch, left, context) if left else None
             repeats = asked.mode is ExpandMode.WALKS
             given = steps, rows, starts, *bounds, context.check, keeps
-            for level in trails(*given, repeats=repeats):
+            for level in trails(*given, repeats=repeats, avoids=avoids):
                 yield self._batch(batch, paths_to(level, target), context)
 
     def _keeps(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Unwind"]
 
-_MAX_ROWS = 1 << 20
+_MAX_ROWS = 1 << 17
 _LONG_RANGE = 1 << 16
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column
-from gpugda.deadline import check_time
+from gpugda.deadline import checked
 from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.operands import (
@@ -191,7 +191,7 @@ def _of_dictionary(
         values = [*(moving.dictionary.values(everything) if moving.dictionary else ()), None]
         tuples = [
             tuple(value if each is moving else value_at(each, 0) for each in operands)
-            for value in values
+            for value in checked(values)
         ]
         results, errors = _results(function, tuples)
         if len(kept) >= _MAX_KEPT:
@@ -206,9 +206,7 @@ def _results(
 ) -> tuple[list[Any], dict[int, QueryError]]:
     results: list[Any] = []
     errors: dict[int, QueryError] = {}
-    for number, arguments in enumerate(tuples):
-        if not number & 1023:
-            check_time()
+    for number, arguments in enumerate(checked(tuples)):
         try:
             results.append(function(*arguments))
         except QueryError as error:

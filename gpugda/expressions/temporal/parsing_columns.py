@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from gpugda.data.unique_values import unique_values
 from gpugda.expressions.temporal.building_columns import date_days
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND
 from gpugda.expressions.temporal.rows import MomentRows
@@ -40,7 +41,7 @@ def parsed_rows(texts: pa.Array, kind: str, default: int) -> MomentRows | None:
     days = np.zeros(len(lengths), dtype=np.int64)
     nanos = np.zeros(len(lengths), dtype=np.int64)
     zones: set[int] = set()
-    for length in np.unique(lengths).tolist():
+    for length in unique_values(lengths).tolist():
         if not _LENGTHS[0] <= length <= _MAX_LENGTH:
             return None
         rows = np.flatnonzero(lengths == length)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.unique_values import unique_values
 from gpugda.device.launch.path_levels import EVERY, LongerPaths, PathRows, StepArrays
 
 if TYPE_CHECKING:
@@ -189,6 +190,6 @@ class PathReader:
 def _by_length(paths: _Paths, distances: Indexes) -> Iterator[tuple[Indexes, Words]]:
     """Yields complete paths grouped by length, the shortest first."""
     lengths, longest = distances[paths.pairs], paths.walked.shape[1]
-    for length in np.unique(lengths).tolist():
+    for length in unique_values(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
         yield paths.pairs[rows], paths.walked[rows, longest - length :]

@@ -44,6 +44,8 @@ def unrolled(tree: logical.Expand, needed: frozenset[str]) -> tuple[logical.Matc
     conditional = tree.predicates or tree.tests or tree.path_predicates or tree.step
     if conditional or tree.relationships in needed or not 1 <= tree.minimum <= maximum:
         return None
+    if not {each.name for each in below.graph.relationships}.issuperset(tree.apart):
+        return None
     if all(node.name != tree.start for node in below.graph.nodes):
         return None
     lengths = range(tree.minimum, maximum + 1)
@@ -51,7 +53,7 @@ def unrolled(tree: logical.Expand, needed: frozenset[str]) -> tuple[logical.Matc
 
 
 def _chained(graph: QueryGraph, tree: logical.Expand, length: int) -> QueryGraph:
-    """The graph with a chain from start to end, whose relationships form a clause of their own."""
+    """The graph with a chain from start to end, in the clause whose relationships it avoids."""
     nodes = list(graph.nodes)
     places = {node.name: node.position for node in nodes}
     names = [anonymous_node_name(_FIRST_NUMBER + number) for number in range(length - 1)]
@@ -60,7 +62,8 @@ def _chained(graph: QueryGraph, tree: logical.Expand, length: int) -> QueryGraph
             places[name] = len(nodes)
             nodes.append(QueryNode(len(nodes), name))
     walked = [places[name] for name in (tree.start, *names, tree.end)]
-    clause = 1 + max((each.clause for each in graph.relationships), default=0)
+    own = 1 + max((each.clause for each in graph.relationships), default=0)
+    clause = next((each.clause for each in graph.relationships if each.name in tree.apart), own)
     relationships = list(graph.relationships)
     for number, (one, other) in enumerate(pairwise(walked)):
         incoming = tree.direction is Direction.INCOMING

@@ -112,8 +112,9 @@ def _reach(tree: logical.Expand, read: frozenset[str], *, from_matches: bool) ->
     if tree.step is not None:
         lists |= tree.step.names
         fits = fits and tree.step.is_one_step
-    if fits and not lists & read and not tree.path_predicates:
+    if fits and not tree.apart and not lists & read and not tree.path_predicates:
         tree = replace(tree, mode=logical.ExpandMode.REACH)
+    tree = replace(tree, once=from_matches)
     read |= _read_by(tree)
     return replace(tree, input=_once(tree.input, read, from_matches=from_matches))
 
@@ -121,7 +122,7 @@ def _reach(tree: logical.Expand, read: frozenset[str], *, from_matches: bool) ->
 def _read_by(tree: logical.Expand) -> frozenset[str]:
     outside = frozenset[str]() if tree.step is None else tree.step.outside
     return (
-        frozenset({tree.start, tree.end, tree.given})
+        frozenset({tree.start, tree.end, tree.given, *tree.apart})
         | all_names(tree.all_path_predicates)
         | outside
     )
