@@ -386,7 +386,7 @@ class Accelerator(GraphExports):
 
         Returns:
             ``{"device": {…}, "server": {…}}``, the latter for a database only; see
-            `gpugda.plan.route.rates`.
+            `gpugda.plan.cost`.
 
         Raises:
             DeviceError: There is no device, or it failed.

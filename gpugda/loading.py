@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.sorting import RowSorter, SortedRows, Unsorted
-    from gpugda.execute.pipeline import Pipeline
-    from gpugda.plan.plan import Plan
+    from gpugda.execute.pipeline import KeptPhysical, Pipeline, QueryPlan
     from gpugda.ports import DatabaseVersion, GraphBatches
     from gpugda.query.statement import Statement
 
@@ -51,6 +50,7 @@ class LoadedGraph:
         pipelines: Operators of queries of one pattern, by text. All states of a database share
             them: the patterns' plans carry over. Operators of other queries choose between
             alternatives for one graph.
+        physicals: Physical plans, with the facts that they rest on. All states share them, too.
     """
 
     graph: DataGraph
@@ -60,18 +60,21 @@ class LoadedGraph:
     version: DatabaseVersion | None = None
     projection: Projection = field(default_factory=Projection)
     transactions: int = 0
-    plans: LruCache[tuple[str, str], Plan] = field(default_factory=lambda: LruCache(PLANS_KEPT))
+    plans: LruCache[tuple[str, str], QueryPlan] = field(
+        default_factory=lambda: LruCache(PLANS_KEPT)
+    )
     pipelines: LruCache[str, Pipeline] = field(default_factory=lambda: LruCache(PLANS_KEPT))
+    physicals: LruCache[object, KeptPhysical] = field(default_factory=lambda: LruCache(PLANS_KEPT))
     _described: str | None = field(default=None, repr=False)
 
-    def plan(self, query: Query | Statement, strategy: str) -> Plan:
+    def plan(self, query: Query | Statement, strategy: str) -> QueryPlan:
         """The plan of a query, cached by its text."""
 
-        def make() -> Plan:
+        def make() -> QueryPlan:
             pipeline = None
             if isinstance(query, Query):
                 pipeline = self.pipelines.get(query.text, lambda: make_pipeline(query))
-            return plan_of(query, self.graph, strategy, pipeline)
+            return plan_of(query, self.graph, strategy, pipeline, self.physicals)
 
         return self.plans.get((query.text, strategy), make)
 
@@ -89,6 +92,7 @@ class LoadedGraph:
             self.transactions + transactions,
             self.plans if graph is self.graph else LruCache(PLANS_KEPT),
             self.pipelines,
+            self.physicals,
         )
 
     @property

@@ -141,6 +141,26 @@ def lsqb(
     _tell(outcome.table, outcome.notes, "WRONG or without an answer:", outcome.wrong)
 
 
+@app.command()
+@guarded
+def estimates(
+    timeout: Timeout = 60.0,
+    processor_time: Annotated[
+        bool,
+        typer.Option(help="Measure processor time: for a CPU device that others disturb."),
+    ] = False,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Compare estimated rows and seconds of queries with several clauses with measured ones."""
+    from lab.estimates import estimated, estimates_table
+
+    log_to_standard_error(verbose)
+    with terminated_as_by_hand():
+        for line in estimates_table(estimated(timeout, processor_time=processor_time)):
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+
+
 def _tell(table: str, notes: list[str], what: str, wrong: list[str]) -> None:
     sys.stdout.write(table)
     for note in notes:

@@ -79,7 +79,7 @@ def rows(
 
 def once(plan, graph, strategy, report, text):
     """The rows of one run, as text."""
-    table = plan.runnable.run(graph, strategy, {}, report, None)
+    table = plan.pipeline.run(graph, strategy, {}, report, None)
     return Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
 
 

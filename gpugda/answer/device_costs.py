@@ -11,20 +11,20 @@ from gpugda.match.count.limits import may_use_vectors
 from gpugda.match.need import Count
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.special.expected_triangles import expected_triangles
-from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.cost import CPU_DEVICE
 from gpugda.plan.route.route import RouteInput
 from gpugda.plan.route.streaming import StoredGraph, streaming
-from gpugda.query import ast
 
 if TYPE_CHECKING:
-    from gpugda.answer.request import Request
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.pipeline import QueryPlan
     from gpugda.match.session import DeviceSession
+    from gpugda.plan.cost import DeviceRates
+    from gpugda.plan.physical import PhysicalPlan
     from gpugda.plan.plan import Plan
-    from gpugda.plan.route.rates import DeviceRates
     from gpugda.plan.route.streaming import Streaming
 
-__all__ = ["DeviceCosts", "row_limit", "stored_graph"]
+__all__ = ["DeviceCosts", "stored_graph"]
 
 _OPEN_SECONDS: Final = 0.25
 """Seconds to open the device, once per process; kernels compiled earlier are on disk."""
@@ -76,14 +76,22 @@ class DeviceCosts:
             return 0.0
         return _OPEN_SECONDS + graph.relationship_count / _COPIED_PER_SECOND
 
-    def streaming(self, plan: Plan, graph: DataGraph) -> Streaming | None:
-        """Returns what is sent in segments if the graph exceeds device memory; None if it fits."""
+    def streaming(self, plan: QueryPlan, graph: DataGraph) -> Streaming | None:
+        """Returns what is sent in segments if the graph exceeds device memory; None if it fits.
+
+        For a query of several patterns, what the one that sends most does.
+        """
         limit = self._session.memory_limit
         if limit is None or plan.strategy != DEFAULT_STRATEGY:
             return None
         size = whole_bytes(graph)
         if size <= limit:
             return None
+        found = [self._streaming(each, graph, size, limit) for each in plan.patterns]
+        sent = [each for each in found if each is not None]
+        return max(sent, key=lambda each: each.sent_bytes, default=None)
+
+    def _streaming(self, plan: Plan, graph: DataGraph, size: int, limit: int) -> Streaming | None:
         is_gpu = self._session.intersects_lists
         found = streaming(plan, stored_graph(graph), limit, is_gpu=is_gpu)
         if found is None or not is_gpu:
@@ -93,9 +101,16 @@ class DeviceCosts:
         has_lists, units = self._session.has_upward_lists, self._session.info.compute_units
         return expected_triangles(plan.bound, graph, size, limit, has_lists, units) or found
 
-    def vectors(self, plan: Plan, graph: DataGraph) -> tuple[str, ...]:
-        """A line about a count by vectors, if the plan is answered so."""
-        if not may_use_vectors(plan.bound) or plan.strategy != DEFAULT_STRATEGY:
+    def lines(self, plan: QueryPlan, graph: DataGraph) -> tuple[str, ...]:
+        """Lines about data to be sent in segments, and about counts by vectors."""
+        found = self.streaming(plan, graph)
+        return self._vectors(plan, graph) if found is None else (str(found),)
+
+    def _vectors(self, query: QueryPlan, graph: DataGraph) -> tuple[str, ...]:
+        if len(query.patterns) != 1 or query.strategy != DEFAULT_STRATEGY:
+            return ()
+        plan = query.pattern
+        if not may_use_vectors(plan.bound):
             return ()
         if not isinstance(need_of(plan.bound.query, plan.bound), Count):
             return ()
@@ -105,25 +120,22 @@ class DeviceCosts:
         found = chosen_vectors(plan, graph, "lists" if is_gpu else "marks")
         return () if found is None else (f"counted without rows: {found.text}",)
 
-    def sent_bytes(self, plan: Plan, graph: DataGraph) -> float:
+    def sent_bytes(self, plan: QueryPlan, graph: DataGraph) -> float:
         """Bytes that `streaming` sends, 0 if the graph fits."""
         found = self.streaming(plan, graph)
         return 0.0 if found is None else found.sent_bytes
 
-    def seconds(self, request: Request, plan: Plan, graph: DataGraph) -> float:
+    def seconds(self, physical: PhysicalPlan, plan: QueryPlan, graph: DataGraph) -> float:
         """Estimated seconds of a query on a graph without a server."""
         from gpugda.plan.route.cost import device_seconds
 
         return device_seconds(
             RouteInput(
-                plan,
-                graph.statistics,
-                self.rates,
-                LOCAL_SERVER,
+                physical,
+                plan.shape,
                 entities_known=True,
                 probes=0,
-                limit=row_limit(request),
-                opening_seconds=self.opening_seconds(graph),
+                once=self.opening_seconds(graph),
                 sent_bytes=self.sent_bytes(plan, graph),
             )
         )
@@ -142,14 +154,3 @@ def stored_graph(graph: DataGraph) -> StoredGraph:
         parts[0].run_types.dtype.itemsize + _START_BYTES,
         directory_bytes(graph),
     )
-
-
-def row_limit(request: Request) -> int | None:
-    """Maximum number of rows that the query asks for, None if it has no limit."""
-    match request.prepared().limit:
-        case ast.Literal(value=int(number)):
-            return number
-        case ast.Parameter(name=name):
-            value = request.values.get(name)
-            return value if isinstance(value, int) else None
-    return None

@@ -98,20 +98,22 @@ class EmbeddedAnswers:
 
     def explain(self, request: Request) -> Explanation:
         """Explains the plan of a query; the engine is always the device."""
-        from gpugda.plan.estimate import estimate  # neither is needed to run a query
+        from gpugda.plan.estimate import estimate_query  # neither is needed to run a query
         from gpugda.plan.explain import Explanation, cannot_run
 
         self._prepare(request)
         plan = self._loaded.plan(request.prepared(), request.strategy)
-        seconds = self._device.seconds(request, plan, self._loaded.graph)
-        streamed = self._device.streaming(plan, self._loaded.graph)
-        vectors = self._device.vectors(plan, self._loaded.graph)
+        graph, declined = self._loaded.graph, plan.declined
+        physical = plan.physical(self._device.rates, values=request.values)
+        seconds = self._device.seconds(physical, plan, graph)
+        refused = f"{_NO_NATIVE}, and {cannot_run(plan.strategy, declined)}"
         return Explanation(
-            plan,
+            estimate_query(physical, plan.patterns, seconds),
             engine="gpu",
-            reason=f"{_NO_NATIVE}, and {cannot_run(plan)}" if plan.declined else _ONLY_ENGINE,
-            expected=estimate(plan, seconds),
-            lines=vectors if streamed is None else (str(streamed),),
+            reason=refused if declined else _ONLY_ENGINE,
+            physical=physical,
+            patterns=plan.patterns,
+            lines=self._device.lines(plan, graph),
         )
 
     def _prepare(self, request: Request) -> None:

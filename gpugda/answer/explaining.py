@@ -38,8 +38,7 @@ def explained_by_database(request: Request, server: DatabaseServer, reason: str)
     rows = _estimated_rows(plan)
     lines = [f"expected by the database: {_number(rows)} rows"] if rows == rows else []
     lines += _steps(plan)
-    expected = Estimate(rows, 0)
-    return Explanation(None, engine="native", reason=reason, expected=expected, lines=lines)
+    return Explanation(Estimate(rows, 0), engine="native", reason=reason, lines=lines)
 
 
 def _estimated_rows(plan: dict[str, Any]) -> float:

@@ -18,17 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gpugda.answer.request import Request
+    from gpugda.execute.pipeline import QueryPlan
     from gpugda.execute.result_table import ResultTable
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
-    from gpugda.plan.plan import Plan
     from gpugda.query.query_graph import Query
     from gpugda.query.reads import KindAndName
 
 __all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
-
-_NAMES = "names"
-"""Key in ``plan.kept`` of the query's names that may be unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ def _answer_on_device(
     with session.strategy(request.strategy, loaded.graph) as runner:
         started, device_name = time.perf_counter(), session.device_name
         request.add_time("open", started - opening)
-        table = plan.runnable.run(loaded.graph, runner, request.values, report, deadline)
+        table = plan.pipeline.run(loaded.graph, runner, request.values, report, deadline)
     for stage, seconds in report.timings.items():
         request.add_time(stage, seconds)
     elsewhere = time.perf_counter() - started - sum(report.timings.values())
@@ -98,12 +95,11 @@ def _answer_on_device(
     )
 
 
-def _names_in(query: Query | Statement, loaded: LoadedGraph, plan: Plan) -> Collection[KindAndName]:
+def _names_in(
+    query: Query | Statement, loaded: LoadedGraph, plan: QueryPlan
+) -> Collection[KindAndName]:
     """Names of a query that may be unknown, cached with its plan."""
-    names: Collection[KindAndName] | None = plan.kept.get(_NAMES)
-    if names is None:
-        names = plan.kept[_NAMES] = names_to_look_up(query, loaded.graph)
-    return names
+    return plan.names.get(None, lambda: names_to_look_up(query, loaded.graph))
 
 
 def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
@@ -127,12 +123,14 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
 
 def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer:
     """Returns no rows, but the plan as the summary's operators and steps."""
-    from gpugda.plan.explain import Explanation  # neither is needed to run a query
+    from gpugda.plan.explain import plan_text  # none is needed to run a query
+    from gpugda.plan.operator_tree import operators_of
     from gpugda.result.from_rows import table_from_rows
 
     query = request.prepared()
     with request.stage("plan"):
-        explanation = Explanation(loaded.plan(query, request.strategy))
+        plan = loaded.plan(query, request.strategy)
+        physical = plan.physical(values=request.values)
     names = tuple(column.name for column in query.columns)
     return GraphAnswer(
         table_from_rows(names, [], loaded.graph),
@@ -141,7 +139,7 @@ def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer
             "reason": "EXPLAIN asks for the plan and runs nothing",
             "strategy": request.strategy,
             "snapshot": loaded.described,
-            "steps": tuple(str(explanation).splitlines()),
-            "tree": lambda: explanation.operators,
+            "steps": tuple(plan_text(physical, plan.patterns).splitlines()),
+            "tree": lambda: operators_of(physical.root),
         },
     )

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gpugda.answer.device_costs import DeviceCosts, row_limit
+from gpugda.answer.device_costs import DeviceCosts
 from gpugda.calibration.kept import kept_server_rates
 from gpugda.calibration.server import server_rates
 from gpugda.errors import ConfigurationError
+from gpugda.plan.cost import LOCAL_SERVER
 from gpugda.plan.route.cost import is_worth_learning, judge_by_cost
 from gpugda.plan.route.density import judge_by_density
 from gpugda.plan.route.history import History
-from gpugda.plan.route.rates import LOCAL_SERVER
 from gpugda.plan.route.route import RouteInput, Verdict, route_text
-from gpugda.query import ast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpugda.answer.request import Request
+    from gpugda.execute.pipeline import QueryPlan
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
-    from gpugda.plan.plan import Plan
-    from gpugda.plan.route.rates import DeviceRates, ServerRates
+    from gpugda.plan.cost import DeviceRates, ServerRates
+    from gpugda.plan.physical import PhysicalPlan
     from gpugda.ports import DatabaseServer
-    from gpugda.query.query_graph import Query
 
 __all__ = ["RULES", "Router", "Verdict"]
 
@@ -61,13 +60,13 @@ class Router:
         self._server_rates: ServerRates | None = None
 
     def decide(
-        self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
+        self, request: Request, plan: QueryPlan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> Verdict:
         """Returns the verdict of the selected rule."""
         return RULES[self._planner](self._input(request, plan, loaded, keeper))
 
     def wants_native_time(
-        self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
+        self, request: Request, plan: QueryPlan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> bool:
         """True if the database's time for this text would help to decide."""
         return self._planner == "cost" and is_worth_learning(
@@ -75,16 +74,19 @@ class Router:
         )
 
     def described(
-        self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
+        self, request: Request, plan: QueryPlan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> tuple[str, ...]:
         """Verdicts of all rules, one line per rule."""
         given = self._input(request, plan, loaded, keeper)
         return tuple(route_text([rule(given) for rule in RULES.values()], self._planner))
 
-    def streamed(self, plan: Plan, loaded: LoadedGraph) -> tuple[str, ...]:
-        """One line about data to be sent in segments, or about a count by vectors."""
-        found = self._device.streaming(plan, loaded.graph)
-        return self._device.vectors(plan, loaded.graph) if found is None else (str(found),)
+    def physical(self, request: Request, plan: QueryPlan) -> PhysicalPlan:
+        """The operators of a plan, at the rates of device and server."""
+        return plan.physical(self._device.rates, self._rates_of_server(), request.values)
+
+    def streamed(self, plan: QueryPlan, loaded: LoadedGraph) -> tuple[str, ...]:
+        """Lines about data to be sent in segments, and about counts by vectors."""
+        return self._device.lines(plan, loaded.graph)
 
     def record_device(self, request: Request, loaded: LoadedGraph, seconds: float) -> None:
         """Records how long the device took."""
@@ -118,21 +120,18 @@ class Router:
 
     # -------------------------------------------------------------- inside
     def _input(
-        self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
+        self, request: Request, plan: QueryPlan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> RouteInput:
-        query, graph = plan.bound.query, loaded.graph
+        graph = loaded.graph
         return RouteInput(
-            plan,
-            graph.statistics,
-            self._device.rates,
-            self._rates_of_server(),
-            entity_columns=_entity_columns(query),
+            self.physical(request, plan),
+            plan.shape,
+            graph.relationship_count,
             entities_known=graph.node_properties.complete
-            and (graph.relationship_properties.complete or not _shows_relationships(query)),
+            and graph.relationship_properties.complete,
             observed=self._history.observed(request.text),
             probes=1 if keeper.freshness.policy == "strict" else 0,
-            limit=row_limit(request),
-            opening_seconds=self._device.opening_seconds(graph),
+            once=self._device.opening_seconds(graph),
             sent_bytes=self._device.sent_bytes(plan, graph),
         )
 
@@ -140,13 +139,3 @@ class Router:
         if self._server_rates is None:
             self._server_rates = kept_server_rates(self._server.facts) or LOCAL_SERVER
         return self._server_rates
-
-
-def _entity_columns(query: Query) -> int:
-    return sum(isinstance(column.expression, ast.Variable) for column in query.columns)
-
-
-def _shows_relationships(query: Query) -> bool:
-    names = {relationship.name for relationship in query.graph.relationships}
-    shown = (column.expression for column in query.columns)
-    return any(isinstance(each, ast.Variable) and each.name in names for each in shown)

@@ -39,7 +39,7 @@ from gpugda.errors import (
     StillCompilingError,
 )
 from gpugda.live.age_clock import age_clock
-from gpugda.plan.estimate import estimate
+from gpugda.plan.estimate import estimate_query
 from gpugda.plan.explain import Explanation, cannot_run
 from gpugda.types import first_line
 
@@ -169,18 +169,22 @@ class ServerAnswers:
             return explained_by_database(request, self._server, reason)
         plan = loaded.plan(request.prepared(), request.strategy)
         if plan.declined:
-            return explained_by_database(request, self._server, cannot_run(plan))
+            return explained_by_database(
+                request, self._server, cannot_run(plan.strategy, plan.declined)
+            )
         verdict = self._router.decide(request, plan, loaded, self._keeper)
         compiling = self._session.compiling_reason
         on_device = verdict.engine == "gpu" and not compiling
         seconds = verdict.device_seconds if on_device else verdict.native_seconds
+        physical = self._router.physical(request, plan)
         return Explanation(
-            plan,
-            self._router.described(request, plan, loaded, self._keeper),
+            estimate_query(physical, plan.patterns, seconds),
             engine="gpu" if on_device else "native",
             reason=compiling or verdict.reason,
-            expected=estimate(plan, seconds),
+            physical=physical,
+            patterns=plan.patterns,
             lines=self._router.streamed(plan, loaded),
+            route=self._router.described(request, plan, loaded, self._keeper),
         )
 
     # ------------------------------------------------------------------ auto
@@ -225,7 +229,7 @@ class ServerAnswers:
         with request.stage("plan"):
             plan = loaded.plan(request.prepared(), request.strategy)
             if plan.declined:
-                return Declined(cannot_run(plan), can_run=False)
+                return Declined(cannot_run(plan.strategy, plan.declined), can_run=False)
             verdict = self._router.decide(request, plan, loaded, self._keeper)
         if verdict.engine == "native":
             self._open_soon(loaded)
@@ -469,8 +473,8 @@ def _device_deadline(request: Request, verdict: Verdict) -> float | None:
 
 
 def _usual_seconds(request: Request, found: GraphAnswer) -> float:
-    """The device's expected seconds for a repeated run: all but reading that happens once."""
-    once = sum(request.timings.get(stage, 0.0) for stage in ("refresh", "properties"))
+    """The device's expected seconds for a repeated run: all but what happens once."""
+    once = sum(request.timings.get(stage, 0.0) for stage in ("refresh", "properties", "open"))
     kinds = (column.kind in _WHOLE for column in found.table.columns)
     making_values = found.table.row_count * sum(_VALUE_SECONDS[whole] for whole in kinds)
     return time.monotonic() - request.started - once + making_values

@@ -19,8 +19,8 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.session import DeviceSession
 from gpugda.plan.bind import bind
+from gpugda.plan.cost import DeviceRates
 from gpugda.plan.matching_order import make_plan
-from gpugda.plan.route.rates import DeviceRates
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
 
@@ -140,7 +140,7 @@ def _seconds(session: DeviceSession, graph: DataGraph, text: str) -> float:
     for _ in range(_REPEATS + 1):
         with session.strategy(DEFAULT_STRATEGY, graph) as strategy:
             started = time.perf_counter()
-            plan.runnable.run(graph, strategy, {}, StrategyReport())
+            plan.pipeline.run(graph, strategy, {}, StrategyReport())
             times.append(time.perf_counter() - started)
         if sum(times) > 1.0 and len(times) > 2:
             break

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.errors import ConfigurationError
 from gpugda.folders import cache_folder, replace_file
-from gpugda.plan.route.rates import CPU_DEVICE, GPU_DEVICE, DeviceRates, ServerRates
+from gpugda.plan.cost import CPU_DEVICE, GPU_DEVICE, DeviceRates, ServerRates
 
 if TYPE_CHECKING:
     from pathlib import Path

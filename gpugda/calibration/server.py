@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from gpugda.calibration.kept import keep_server_rates, kept_server_rates
-from gpugda.plan.route.rates import LOCAL_SERVER, ServerRates
+from gpugda.plan.cost import LOCAL_SERVER, ServerRates
 
 if TYPE_CHECKING:
     from gpugda.ports import DatabaseServer

@@ -294,7 +294,7 @@ class DataGraph:
             sample = self._degree_sample(label_id)
             if sample is not None:
                 return reached_degree(sample.degrees(along), sample.degrees(kind), sample.weights)
-            return reached_degree(self._degrees_of(along, label_id), self._degrees_of(kind))
+            return reached_degree(self.degrees_of(along, label_id), self.degrees_of(kind))
 
         return self._derived.get(key, count)
 
@@ -312,7 +312,7 @@ class DataGraph:
             sample = self._degree_sample(label_id)
             if sample is not None:
                 return round(float(sample.weights[sample.degrees(kind) > 0].sum()))
-            return int(np.count_nonzero(self._degrees_of(kind, label_id)))
+            return int(np.count_nonzero(self.degrees_of(kind, label_id)))
 
         return self._derived.get(key, count)
 
@@ -333,7 +333,7 @@ class DataGraph:
         )
         return kept.get(label_id, draw)
 
-    def _degrees_of(self, kind: Kind, label_id: int | None = None) -> NDArray[np.float64]:
+    def degrees_of(self, kind: Kind, label_id: int | None = None) -> NDArray[np.float64]:
         """``float64[n]`` degrees of a kind; 0 for nodes without the label."""
         kept: LruCache[tuple[Kind, int | None], NDArray[np.float64]] = self._derived.get(
             "degrees of kinds", lambda: LruCache(_CACHE_SIZE)
@@ -343,9 +343,10 @@ class DataGraph:
         )
         if label_id is None:
             return degrees
-        return kept.get((kind, label_id), lambda: degrees * self._has(label_id))
+        return kept.get((kind, label_id), lambda: degrees * self.has_label(label_id))
 
-    def _has(self, label_id: int) -> NDArray[np.bool_]:
+    def has_label(self, label_id: int) -> NDArray[np.bool_]:
+        """``bool[n]``: True for nodes with a label."""
         words = self.label_bits(label_id).view(np.uint8)
         return np.unpackbits(words, count=self.node_count, bitorder="little").view(np.bool_)
 

@@ -91,7 +91,9 @@ def check_possible(plan: Plan) -> None:
     if plan.declined:
         from gpugda.plan.explain import cannot_run
 
-        raise UnsupportedQueryError(cannot_run(plan), construct=f"strategy {plan.strategy}")
+        raise UnsupportedQueryError(
+            cannot_run(plan.strategy, plan.declined), construct=f"strategy {plan.strategy}"
+        )
 
 
 def narrowed(

@@ -36,10 +36,6 @@ class Operator(ABC):
         """Names of nodes and relationships that are certainly distinct over all rows."""
         return self.children[0].distinct_variables() if self.adds_no_rows else frozenset()
 
-    def expected_rows(self) -> float | None:
-        """Estimated number of rows; None if unknown."""
-        return None
-
     def choose(self, graph: DataGraph, strategy: str) -> None:
         """Chooses, here and in all inputs, between plan alternatives for the graph."""
         for child in self.children:

@@ -6,8 +6,10 @@ import time
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
+from gpugda.caching import LruCache
 from gpugda.deadline import check_deadline
 from gpugda.errors import QueryError
 from gpugda.execute.batch import joined
@@ -19,27 +21,32 @@ from gpugda.execute.result_table import ResultTable
 from gpugda.expressions.context import one_statement
 from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
-from gpugda.match.need import Count
-from gpugda.match.registry import plan_pattern
-from gpugda.plan.bind import bind
+from gpugda.plan.cost import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.operator_tree import OperatorNode
+from gpugda.plan.plan_basis import PlanBasis
 from gpugda.query import ast
-from gpugda.query.query_graph import Query, QueryGraph, nodes_of
+from gpugda.query.query_graph import Query, nodes_of
 from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.batch import Batch
     from gpugda.execute.operator import Operator
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.matcher import Matcher
+    from gpugda.plan.cost import DeviceRates, ServerRates
+    from gpugda.plan.physical import Physical, PhysicalPlan
     from gpugda.plan.plan import Plan
+    from gpugda.query.reads import KindAndName
     from gpugda.types import Span
 
-__all__ = ["Pipeline", "make_pipeline", "plan_of"]
+__all__ = ["KeptPhysical", "Pipeline", "QueryPlan", "make_pipeline", "plan_of"]
+
+_PRICED: Final = 8
+"""Physical plans kept for a query alone: for other rates, or other sizes of its parameters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +99,7 @@ class Pipeline:
                 room.add(batches[-1])
         rows = joined(batches, self.columns)
         columns = tuple(as_column(rows.columns[n], rows.row_count) for n in self.columns)
-        self._tell(report, context.measured)
+        self._tell(report, context, values)
         taken = time.perf_counter() - started - (sum(report.timings.values()) - before)
         report.timings["tail"] = report.timings.get("tail", 0.0) + max(0.0, taken)
         check_deadline(deadline)
@@ -126,26 +133,21 @@ class Pipeline:
 
         return replace(context, subqueries=Subqueries(context, self.subqueries, self.query.version))
 
-    def _tell(self, report: StrategyReport, measured: Mapping[int, Measured]) -> None:
+    def _tell(
+        self, report: StrategyReport, context: ExecutionContext, values: Mapping[str, Any]
+    ) -> None:
+        measured = context.measured
         for each in measured.values():
             if each.report is report:  # break the reference cycle, so both are freed at once
                 each.report = report.copy()
-        report.operators = partial(self.tree, measured)
+        of = self.root, context.graph, context.strategy.name
+        report.operators = tree = partial(_measured_tree, *of, values, measured)
         if isinstance(self.query, Query):
             return
         for each in measured.values():
             if each.report is not None:
                 report.memory.note(each.report.memory.bytes)
-        report.steps.add_later(lambda: str(self.tree(measured)).splitlines())
-
-    def tree(self, measured: Mapping[int, Measured] | None = None) -> OperatorNode:
-        """The operator tree, with measurements if it ran."""
-        return _node(self.root, measured or {})
-
-    @property
-    def pattern_count(self) -> int:
-        """Number of operators that match a pattern."""
-        return sum(1 for _ in _patterns(self.root))
+        report.steps.add_later(lambda: str(tree()).splitlines())
 
 
 def make_pipeline(statement: Query | Statement) -> Pipeline:
@@ -170,16 +172,92 @@ def _span_of(parameter: str, query: Query | Statement) -> Span | None:
     return next(spans, None)
 
 
+@dataclass(slots=True, eq=False)
+class KeptPhysical:
+    """A physical plan, and the facts that it rests on; later states use it while they hold."""
+
+    plan: tuple[PlanBasis, PhysicalPlan] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryPlan:
+    """How a query is answered on one data graph.
+
+    Args:
+        pipeline: Its operators.
+        graph: The data graph.
+        strategy: Name of the strategy that matches its patterns.
+        patterns: The plan of each of its patterns.
+        names: Names in the query that the graph may not know; computed by its first run.
+        kept: Physical plans; states of a graph share them.
+    """
+
+    pipeline: Pipeline
+    graph: DataGraph
+    strategy: str
+    patterns: tuple[Plan, ...]
+    names: LruCache[None, Collection[KindAndName]] = field(default_factory=lambda: LruCache(1))
+    kept: LruCache[object, KeptPhysical] = field(default_factory=lambda: LruCache(_PRICED))
+
+    @property
+    def pattern(self) -> Plan:
+        """The plan of its only pattern."""
+        (plan,) = self.patterns
+        return plan
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Query nodes and relationships of its largest pattern."""
+        graphs = [plan.bound.query.graph for plan in self.patterns]
+        sizes = [(len(each.nodes), len(each.relationships)) for each in graphs]
+        return max(sizes, key=lambda size: size[1], default=(0, 0))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences for the user, each once."""
+        return tuple(dict.fromkeys(line for plan in self.patterns for line in plan.warnings))
+
+    @property
+    def declined(self) -> str:
+        """Why the strategy cannot answer; empty if it can."""
+        return next((plan.declined for plan in self.patterns if plan.declined), "")
+
+    def physical(
+        self,
+        device: DeviceRates = CPU_DEVICE,
+        server: ServerRates = LOCAL_SERVER,
+        values: Mapping[str, Any] = MappingProxyType({}),
+    ) -> PhysicalPlan:
+        """The operators with expected rows and costs, at these rates and parameters."""
+        from gpugda.execute.sizing import parameter_sizes, physical_plan  # runs need neither
+
+        sizes = parameter_sizes(values)
+
+        key = self.pipeline.query.text, self.strategy, device, server, tuple(sorted(sizes.items()))
+        kept = self.kept.get(key, KeptPhysical)
+        found = kept.plan
+        if found is None or not found[0].holds_for(self.graph):
+            of = self.pipeline.root, self.graph, self.strategy
+            found = PlanBasis.of(self.graph), physical_plan(*of, device, server, sizes)
+            kept.plan = found
+        return found[1]
+
+
 def plan_of(
-    query: Query | Statement, graph: DataGraph, strategy: str, pipeline: Pipeline | None = None
-) -> Plan:
-    """The plan of the most expensive pattern by estimate, with the operators of the query.
+    query: Query | Statement,
+    graph: DataGraph,
+    strategy: str,
+    pipeline: Pipeline | None = None,
+    kept: LruCache[object, KeptPhysical] | None = None,
+) -> QueryPlan:
+    """The plan of a query.
 
     Args:
         query: The query.
         graph: The data graph.
         strategy: Name of the strategy.
         pipeline: The operators of the query, if they were made for another state of the graph.
+        kept: Physical plans of earlier states of the graph.
 
     Raises:
         UnsupportedQueryError: The query has a construct that is not supported.
@@ -187,15 +265,8 @@ def plan_of(
     pipeline = pipeline or make_pipeline(query)
     pipeline.root.choose(graph, strategy)
     plans = [operator.plan_on(graph, strategy) for operator in _patterns(pipeline.root)]
-    if not plans:
-        empty = Query(query.text, QueryGraph((), ()), ())
-        plans = [plan_pattern(bind(empty, graph), graph.statistics, strategy, Count())]
-    if len(plans) == 1:
-        return replace(plans[0], pipeline=pipeline)
-    main = max(plans, key=lambda plan: sum(step.cardinality for step in plan.steps))
-    warnings = tuple(dict.fromkeys(line for plan in plans for line in plan.warnings))
-    declined = next((plan.declined for plan in plans if plan.declined), "")
-    return replace(main, pipeline=pipeline, warnings=warnings, declined=declined)
+    made = QueryPlan(pipeline, graph, strategy, tuple(plans))
+    return made if kept is None else replace(made, kept=kept)
 
 
 def _patterns(operator: Operator) -> Iterator[PatternOperator]:
@@ -205,8 +276,21 @@ def _patterns(operator: Operator) -> Iterator[PatternOperator]:
         yield from _patterns(child)
 
 
-def _node(operator: Operator, measured: Mapping[int, Measured]) -> OperatorNode:
-    children = tuple(_node(child, measured) for child in operator.children)
+def _measured_tree(
+    root: Operator,
+    graph: DataGraph,
+    strategy: str,
+    values: Mapping[str, Any],
+    measured: Mapping[int, Measured],
+) -> OperatorNode:
+    from gpugda.execute.sizing import parameter_sizes, sized  # runs need neither
+
+    return _node(root, sized(root, graph, strategy, parameter_sizes(values)).physical, measured)
+
+
+def _node(operator: Operator, physical: Physical, measured: Mapping[int, Measured]) -> OperatorNode:
+    pairs = zip(operator.children, physical.children, strict=True)
+    children = tuple(_node(child, below, measured) for child, below in pairs)
     found = measured.get(id(operator))
     rows: int | None = None
     seconds: float | None = None
@@ -217,6 +301,4 @@ def _node(operator: Operator, measured: Mapping[int, Measured]) -> OperatorNode:
         rows, seconds = found.rows, max(0.0, found.seconds - sum(inputs))
         if found.report is not None:
             steps, taken = tuple(found.report.steps), found.report.memory.bytes
-    return OperatorNode(
-        operator.describe(), operator.expected_rows(), rows, seconds, steps, children, taken
-    )
+    return OperatorNode(physical.what, physical.rows, rows, seconds, steps, children, taken)

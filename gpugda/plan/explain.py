@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.build import build_query
 from gpugda.plan.compared_values import compared_values
-from gpugda.plan.estimate import Estimate, estimate
-from gpugda.plan.plan import Plan, StepKind
+from gpugda.plan.estimate import estimate
+from gpugda.plan.operator_tree import operators_of
+from gpugda.plan.plan import StepKind
 from gpugda.plan.readable import bytes_text, count_text
 from gpugda.plan.tree_text import rule_lines
 from gpugda.query.parser import tree_of
@@ -21,14 +21,15 @@ from gpugda.query.statement import Statement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpugda.plan.estimate import Estimate
     from gpugda.plan.operator_tree import OperatorNode
-    from gpugda.plan.plan import BoundNode, BoundRelationship, PlanStep, RowTest
+    from gpugda.plan.physical import PhysicalPlan
+    from gpugda.plan.plan import BoundNode, BoundRelationship, Plan, PlanStep, RowTest
     from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query
 
-__all__ = ["Explanation", "cannot_run", "explain_text"]
+__all__ = ["Explanation", "cannot_run", "explain_text", "plan_text"]
 
-_UNKNOWN: Final = float("nan")
 _PAIRS_SHOWN: Final = 6
 _ANONYMOUS: Final = re.compile("`\\0[nr][0-9]+`")
 
@@ -37,66 +38,68 @@ class Explanation:
     """How a query will be answered, by which engine and why. Printing it shows the plan.
 
     Attributes:
-        plan: The plan; None if the device cannot answer the query.
-        engine: ``gpu`` or ``native``; empty for a plan alone.
+        engine: ``gpu`` or ``native``.
         reason: One sentence that says why this engine was chosen.
         estimate: Estimated rows, bytes and seconds.
-        operators: The operator tree that would run, with estimated rows; None if the device cannot
-            answer the query.
+        physical: The plan of the query; None if the device cannot answer it.
+        patterns: The plan of each pattern.
         route: One line for each rule of the router: the engine that it would choose and why; empty
             if there is only one engine.
     """
 
     def __init__(
         self,
-        plan: Plan | None,
-        route: Sequence[str] = (),
+        expected: Estimate,
         *,
-        engine: str = "",
-        reason: str = "",
-        expected: Estimate | None = None,
+        engine: str,
+        reason: str,
+        physical: PhysicalPlan | None = None,
+        patterns: Sequence[Plan] = (),
         lines: Sequence[str] = (),
+        route: Sequence[str] = (),
     ) -> None:
-        self.plan = plan
         self.engine = engine
         self.reason = reason
-        self.estimate = expected or (Estimate(_UNKNOWN, 0) if plan is None else estimate(plan))
+        self.estimate = expected
+        self.physical = physical
+        self.patterns = tuple(patterns)
         self.route = tuple(route)
         self._lines = tuple(lines)
 
     @property
     def operators(self) -> OperatorNode | None:
         """The operator tree. `Accelerator.profile` gives the same tree with measured figures."""
-        return None if self.plan is None else self.plan.runnable.tree()
+        return None if self.physical is None else operators_of(self.physical.root)
 
     def with_rules(self, query: Query | Statement) -> Explanation:
         """This explanation, which also shows what each rule of the optimizer did to the query."""
         made = copy(self)
-        if self.plan is not None:
+        if self.physical is not None:
             tree = query.tree if isinstance(query, Statement) else tree_of(query.text)
             made._lines = (*self._lines, *rule_lines(build_query(tree).tree))
         return made
 
     def __str__(self) -> str:
-        who = [f"engine {self.engine}: {self.reason}"] if self.engine else []
-        how = [] if self.plan is None else [explain_text(self.plan)]
+        who = [f"engine {self.engine}: {self.reason}"]
+        how = [] if self.physical is None else [plan_text(self.physical, self.patterns)]
         return "\n".join([*who, *how, *self._lines, *self.route])
 
     __repr__ = __str__
 
 
-def cannot_run(plan: Plan) -> str:
-    """The sentence that the plan's strategy declined it, with the reason."""
-    return f"strategy {plan.strategy} cannot answer this: {plan.declined}"
+def plan_text(physical: PhysicalPlan, patterns: Sequence[Plan]) -> str:
+    """The plan of a query as text of several lines: its operators, then its patterns."""
+    parts = [str(operators_of(physical.root)), *dict.fromkeys(map(explain_text, patterns))]
+    return "\n\n".join(parts)
+
+
+def cannot_run(strategy: str, declined: str) -> str:
+    """The sentence that a strategy declined a pattern, with the reason."""
+    return f"strategy {strategy} cannot answer this: {declined}"
 
 
 def explain_text(plan: Plan) -> str:
-    """The plan as text of several lines."""
-    if plan.pipeline is not None:
-        lines = [*str(plan.pipeline.tree()).splitlines(), ""]
-        if plan.pipeline.pattern_count > 1:
-            lines.append("pattern with the highest estimated cost:")
-        return "\n".join([*lines, explain_text(replace(plan, pipeline=None))])
+    """The plan of a pattern as text of several lines."""
     bound = plan.bound
     lines = [*_strategy_lines(plan), "", "query nodes"]
     lines += _table([_node_row(plan, node) for node in bound.nodes])
@@ -114,7 +117,7 @@ def _strategy_lines(plan: Plan) -> list[str]:
     if plan.bound.no_rows is not None:
         return [f"no rows: {plan.bound.no_rows}"]
     if plan.declined:
-        return [cannot_run(plan)]
+        return [cannot_run(plan.strategy, plan.declined)]
     reason = plan.strategy_reason
     expected = estimate(plan)
     first = "" if plan.describe_first is None else plan.describe_first(plan.bound)

@@ -11,7 +11,9 @@ from gpugda.types import value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["OperatorNode"]
+    from gpugda.plan.physical import Physical
+
+__all__ = ["OperatorNode", "operators_of"]
 
 
 @value(frozen=True, slots=True)
@@ -88,3 +90,9 @@ class OperatorNode:
         what = f'<td style="text-align:left;padding-left:{depth}em">{escape(self.what)}{steps}</td>'
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in self._figures())
         return f"<tr>{what}{cells}<td>{bar}</td></tr>"
+
+
+def operators_of(physical: Physical) -> OperatorNode:
+    """The operators of a plan that did not run."""
+    children = tuple(map(operators_of, physical.children))
+    return OperatorNode(physical.what, physical.rows, children=children)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpugda.types import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from gpugda.data.data_graph import DataGraph
-    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query
 
@@ -27,7 +25,6 @@ __all__ = [
     "Plan",
     "PlanStep",
     "RowTest",
-    "Runnable",
     "StepKind",
 ]
 
@@ -202,30 +199,9 @@ class PlanStep:
     along: tuple[int, ...] = ()
 
 
-class Runnable(Protocol):
-    """The operators of a query, ready to run."""
-
-    @property
-    def pattern_count(self) -> int:
-        """The number of operators that match a pattern."""
-
-    def tree(self) -> OperatorNode:
-        """The operator tree before a run."""
-
-    def run(
-        self,
-        graph: DataGraph,
-        strategy: Any,
-        values: Mapping[str, Any],
-        report: Any,
-        deadline: float | None = None,
-    ) -> Any:
-        """Runs the operators and returns all rows as a table."""
-
-
 @dataclass(frozen=True)  # without slots, as cached_property needs an instance dictionary
 class Plan:
-    """How a query will be answered on one data graph.
+    """How a pattern will be matched on one data graph.
 
     Args:
         bound: The bound query.
@@ -236,8 +212,6 @@ class Plan:
         compares: True if the strategy compares values of two variables during the join.
         declined: One sentence that says why the strategy cannot answer; empty if it can.
         describe_first: Describes what the strategy tries first for a pure count.
-        pipeline: The operators of the query, of which this pattern has the highest estimated cost;
-            None for a pattern that was planned alone.
         kept: Facts that runs of the plan record here; not part of the plan's value.
     """
 
@@ -251,14 +225,7 @@ class Plan:
     describe_first: Callable[[BoundQuery], str] | None = field(
         default=None, repr=False, compare=False
     )
-    pipeline: Runnable | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
-
-    @property
-    def runnable(self) -> Runnable:
-        """The operators of the query; a pattern that was planned alone has none."""
-        assert self.pipeline is not None
-        return self.pipeline
 
     def for_later_state(self) -> Plan:
         """The plan for a later state of its graph, without what runs recorded in `kept`."""

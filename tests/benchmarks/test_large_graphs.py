@@ -201,7 +201,7 @@ def measured(
         recorded.clear()
         started = time.perf_counter(), time.process_time()
         deadline = time.monotonic() + seconds
-        table = plan.runnable.run(graph, strategy, {}, report, deadline)
+        table = plan.pipeline.run(graph, strategy, {}, report, deadline)
         wall, process = (
             time.perf_counter() - started[0],
             time.process_time() - started[1],

@@ -114,7 +114,7 @@ def measured(
     for _ in range(REPEATS):
         report = StrategyReport()
         started = time.perf_counter(), time.process_time()
-        table = plan.runnable.run(graph, strategy, {}, report, None)
+        table = plan.pipeline.run(graph, strategy, {}, report, None)
         wall.append(time.perf_counter() - started[0])
         process.append(time.process_time() - started[1])
         if wall[-1] > LONG:

@@ -183,7 +183,7 @@ class Asker:
         times.append(clock())
         with self.session.strategy("extend", graph) as strategy:
             times.append(clock())
-            table = plan.runnable.run(graph, strategy, {}, StrategyReport(), None)
+            table = plan.pipeline.run(graph, strategy, {}, StrategyReport(), None)
         times.append(clock())
         return np.array([applying, *np.diff(times)]), int(table.columns[0].values[0])
 

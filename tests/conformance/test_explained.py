@@ -52,15 +52,18 @@ def test_the_explained_tree_equals_the_executed_one(
         with pytest.raises(errors.UnsupportedQueryError):
             accelerator.profile(case.query, case.parameters, strategy=strategy)
         return
-    if explained.plan.declined:
+    if any(each.declined for each in explained.patterns):
         with pytest.raises(errors.UnsupportedQueryError, match="cannot answer this"):
             accelerator.profile(case.query, case.parameters, strategy=strategy)
         return
     ran = accelerator.profile(case.query, case.parameters, strategy=strategy)
-    assert _tree(explained.operators) == _tree(ran)
+    planned, done = _tree(explained.operators), _tree(ran)
+    if case.parameters:  # sizes of the parameters change the expected rows
+        planned, done = ([(what, None) for what, _ in tree] for tree in (planned, done))
+    assert planned == done
     text = str(explained)
     assert all(what in text for what, _ in _tree(ran))
-    assert explained.plan.strategy == strategy
+    assert all(each.strategy == strategy for each in explained.patterns)
     assert ran.rows is not None
     assert ran.seconds is not None
 
@@ -87,11 +90,12 @@ def test_joins_run_in_the_explained_order(accelerators: dict[int, Any]) -> None:
         for strategy in compared:
             accelerator = opened(case, accelerators)
             loaded, session = accelerator._answers.loaded, accelerator._session
-            plan, report = loaded.plan(query, strategy), StrategyReport()
+            whole, report = loaded.plan(query, strategy), StrategyReport()
+            plan = whole.pattern
             if not isinstance(need_of(query, plan.bound), Rows) or plan.bound.residuals:
                 continue
             with session.strategy(strategy, loaded.graph) as matcher:
-                plan.runnable.run(loaded.graph, matcher, case.parameters, report)
+                whole.pipeline.run(loaded.graph, matcher, case.parameters, report)
             if _as_estimated(plan, report):
                 compared[strategy] += len(plan.bound.relationships) > 0
                 kinds = _KINDS[strategy]
@@ -148,7 +152,7 @@ def test_explained_rows_are_the_estimates_that_choose_the_order(
         query = prepare(case.query)
         if isinstance(query, Statement):
             continue
-        plan = opened(case, accelerators)._answers.loaded.plan(query, "extend")
+        plan = opened(case, accelerators)._answers.loaded.plan(query, "extend").pattern
         if plan.bound.no_rows is not None or plan.declined:
             continue
         order = [each.position for each in plan.steps]

@@ -14,7 +14,7 @@ from graphs import small_tables
 from soon import GENEROUS_SECONDS, ends_in
 
 import gpugda
-from gpugda.plan.route.rates import CPU_DEVICE
+from gpugda.plan.cost import CPU_DEVICE
 
 CHAIN = "MATCH (a:Person)-[:KNOWS]->(b:Person) RETURN a.name AS a, b.name AS b ORDER BY a, b"
 

@@ -238,10 +238,6 @@ class Aggregate(Operator):
         keys = [evaluate_operand(key, environment) for key in self.keys]
         yield Batch(len(rows), outer.carried, keys=keys, aggregates=aggregates)
 
-    def expected_rows(self) -> float | None:
-        """One row if there are no keys; else unknown."""
-        return 1.0 if self.always and not self.keys else None
-
     def nothing(self) -> Batch:
         """See `Operator.nothing`."""
         none = Constant(None)

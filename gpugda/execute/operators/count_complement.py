@@ -45,14 +45,15 @@ class CountComplement(Operator):
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         whole, part, direct = self.children
-        count = self._count(whole, context) if self._is_worth_it(context.graph) else None
+        count = self._count(whole, context) if self.is_worth_it(context.graph) else None
         if count is None or count < _FEW_ROWS:
             yield from direct.batches(context)
             return
         left = np.array([count - self._count(part, context)], dtype=np.int64)
         yield Batch(1, {self.columns[0]: Column(ColumnKind.INTEGER, left)})
 
-    def _is_worth_it(self, graph: DataGraph) -> bool:
+    def is_worth_it(self, graph: DataGraph) -> bool:
+        """True if two counts may take less than one."""
         if graph.relationship_count < _FEW_RELATIONSHIPS:
             return False
         return _comes_once(self.joined, graph)

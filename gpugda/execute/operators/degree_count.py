@@ -8,6 +8,7 @@ from gpugda.execute.matching import select
 from gpugda.execute.operators.match import Match
 from gpugda.match.engine import Engine
 from gpugda.match.need import Groups
+from gpugda.plan.estimate import estimate
 
 if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
@@ -57,10 +58,10 @@ def _weighted_count(
 
     graph, strategy = context.graph, context.strategy
     plan = match.plan_on(graph, strategy.name)
-    expected, need = match.expected_rows(), match.need(plan.bound)
+    expected, need = estimate(plan).rows, match.need(plan.bound)
     if not isinstance(strategy, Engine):
         return None
-    if expected is None or not pays_for_all_nodes(expected, graph):
+    if not pays_for_all_nodes(expected, graph):
         return None
     if not isinstance(need, Groups) or not need.counted:
         return None

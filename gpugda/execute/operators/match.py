@@ -113,7 +113,7 @@ class Match(PatternOperator):
     def _joined(
         self, plan: Plan, selected: Selected, batch: Batch, context: ExecutionContext
     ) -> Iterator[Batch]:
-        places = self._places(plan.bound)
+        places = self.places(plan.bound)
         names = [name for name in self.bound if name in places]
         nodes = [name for name in names if places[name][0]]
         seeds = Seeds(batch, nodes, [name for name in names if not places[name][0]])
@@ -206,7 +206,7 @@ class Match(PatternOperator):
     def _batch(self, plan: Plan, chunk: Embeddings) -> Batch:
         columns: dict[str, Operand] = {}
         names = (*self.bound, *self.wanted)
-        places = self._places(plan.bound) if names else {}
+        places = self.places(plan.bound) if names else {}
         for name in names:
             is_node, position = places[name]
             kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
@@ -250,7 +250,7 @@ class Match(PatternOperator):
     def _find_need(self, bound: BoundQuery) -> Need:
         if self._asked is not None:
             return need_of(bound.query, bound)
-        rows = _rows({*self.bound, *self.wanted, *_names_in(bound)}, self._places(bound))
+        rows = _rows({*self.bound, *self.wanted, *_names_in(bound)}, self.places(bound))
         once = self.once and len(rows.nodes) == 1  # several nodes: counts take fewer rows
         if not (self.weighted or once) or bound.residuals or rows.relationships:
             return rows
@@ -258,7 +258,7 @@ class Match(PatternOperator):
             return Count()
         return Groups(tuple(sorted(rows.nodes)), counted=not once, streamed=False)
 
-    def _places(self, bound: BoundQuery) -> dict[str, tuple[bool, int]]:
+    def places(self, bound: BoundQuery) -> dict[str, tuple[bool, int]]:
         """For each variable, True if it is a node, and its position; includes merged nodes."""
         found = {each.name: (False, each.position) for each in reversed(bound.relationships)}
         found |= {each.name: (True, each.position) for each in bound.nodes}

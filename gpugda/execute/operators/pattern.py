@@ -67,12 +67,6 @@ class PatternOperator(Operator):
             if getattr(each, "directed", True)
         )
 
-    def expected_rows(self) -> float | None:
-        """Estimated embeddings of the latest plan, without the join to input rows."""
-        from gpugda.plan.estimate import estimate
-
-        return None if self._planned is None else estimate(self._planned.plan).rows
-
     def plan_on(self, graph: DataGraph, strategy: str) -> Plan:
         """The plan of the pattern, kept for the next run on this graph or on a later state.
 

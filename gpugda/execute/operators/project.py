@@ -71,10 +71,6 @@ class Project(Operator):
         named = {name for name, each in self._passed.items() if each.name in below}
         return kept.difference(item.name for item in self.items) | named
 
-    def expected_rows(self) -> float | None:
-        """The estimate of its input."""
-        return self.children[0].expected_rows()
-
     def describe(self) -> str:
         """Describes the columns."""
         return f"project {', '.join(map(self._shown, self.items)) or 'no columns'}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.expand import TooManyTrailsError
 from gpugda.execute.operators.pattern import PatternOperator
+from gpugda.plan.estimate import estimate
 from gpugda.plan.label_programs import type_ids
 from gpugda.query.ast import Direction
 
@@ -30,6 +31,8 @@ _MAX_RELATIONSHIPS: Final = 1 << 20
 class ShortTrails(Operator):
     """Joins each row with each path from one of its nodes; the paths themselves are not read.
 
+    Its first input is tried first. If that finds more than `MAX_TRAILS`, the second one is used.
+
     Args:
         start: Provides the rows where paths begin.
         walked: Enumerates the paths on the host.
@@ -47,15 +50,14 @@ class ShortTrails(Operator):
         """Chooses the host if few trails are expected on this graph."""
         few = graph.relationship_count <= _MAX_RELATIONSHIPS
         few = few and self._expected(graph, strategy) <= MAX_TRAILS
-        self.children = (self._walked if few else self._joined,)
+        self.children = (self._walked, self._joined) if few else (self._joined,)
         super().choose(graph, strategy)
 
     def _expected(self, graph: DataGraph, strategy: str) -> float:
         asked = self._walked.asked
         assert asked.maximum is not None
         assert isinstance(self._start, PatternOperator)
-        self._start.plan_on(graph, strategy)
-        rows = self._start.expected_rows() or 0.0
+        rows = estimate(self._start.plan_on(graph, strategy)).rows
         counts = graph.statistics.type_counts
         types = type_ids(asked.types, graph.types)
         entries = sum(counts if types is None else [counts[each] for each in types])
@@ -68,8 +70,7 @@ class ShortTrails(Operator):
             try:
                 found = list(self._walked.batches(context))
             except TooManyTrailsError:
-                # The start is fixed, so later runs would fail, too.
-                self.children = (self._joined,)
+                pass  # more than expected
             else:
                 yield from (batch.only(self.columns) for batch in found)
                 return
@@ -77,4 +78,8 @@ class ShortTrails(Operator):
 
     def describe(self) -> str:
         """Describes the operator."""
-        return "trails of bounded length"
+        return (
+            "trails of bounded length: the second input if the first finds too many"
+            if (len(self.children) > 1)
+            else "trails of bounded length"
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,12 @@ from gpugda.execute.display import text_of
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.sort import Sort
 from gpugda.expressions.operands import as_column
-from gpugda.query.ast import Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.context import ExecutionContext
     from gpugda.execute.row_bounds import RowBounds
-    from gpugda.query.ast import Expression
 
 __all__ = ["Slice"]
 
@@ -50,27 +47,10 @@ class Slice(Operator):
         with closing(child.batches(context.needing(stop))) as rows:
             yield from _sliced(rows, skip, stop)
 
-    def expected_rows(self) -> float | None:
-        """The estimate of its input within the bounds; None if a bound is no literal."""
-        rows = self.children[0].expected_rows()
-        skip, limit = _written(self.bounds.skip, 0.0), _written(self.bounds.limit, math.inf)
-        if rows is None or skip is None or limit is None:
-            return None
-        return min(max(0.0, rows - skip), limit)
-
     def describe(self) -> str:
         """Describes the bounds."""
         parts = (("skip", self.bounds.skip), ("limit", self.bounds.limit))
         return " ".join(f"{word} {text_of(e)}" for word, e in parts if e is not None)
-
-
-def _written(number: Expression | None, otherwise: float) -> float | None:
-    match number:
-        case None:
-            return otherwise
-        case Literal(value=int(value)):
-            return float(value)
-    return None
 
 
 def _sliced(batches: Iterator[Batch], skip: int, stop: int | None) -> Iterator[Batch]:

@@ -78,10 +78,6 @@ class Sort(Operator):
             rows = rows[:stop]
         return batch.take(np.asarray(rows))
 
-    def expected_rows(self) -> float | None:
-        """The estimate of its input."""
-        return self.children[0].expected_rows()
-
     def describe(self) -> str:
         """Describes the keys."""
         return "sort by " + ", ".join(

@@ -1,7 +1,6 @@
 """The cost rule: estimated seconds on the device against estimated seconds of the database.
 
-Cardinalities come from the plan and rates from a calibration. Measured times of the same query text
-replace both.
+Both come from the physical plan. Measured times of the same query text replace them.
 """
 
 from __future__ import annotations
@@ -9,13 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from gpugda.plan.plan import StepKind
 from gpugda.plan.route.route import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gpugda.plan.plan import Plan, PlanStep
     from gpugda.plan.route.history import Observed
     from gpugda.plan.route.route import RouteInput
 
@@ -23,12 +18,14 @@ __all__ = ["device_seconds", "is_worth_learning", "judge_by_cost", "native_secon
 
 _RUNS_BEFORE_LEARNING: Final = 2
 _CHEAP_SECONDS: Final = 0.05
-_ACCEPTABLE_SECONDS: Final = 0.25
+_ESTIMATE_ERROR: Final = 5.0
+"""Most estimates are within this factor: a database expected to be this much slower is slower."""
+_LEARNABLE_SECONDS: Final = 1.0
+"""Seconds on the device from which only a query that waits anyway tries the database."""
 _LONG_PLANNING_SECONDS: Final = 2.0
-"""Limits, in estimated seconds of the database, for measuring its time at all."""
 
 _MIN_GIVE_UP_SECONDS: Final = 0.25
-_GIVE_UP_FACTOR: Final = {True: 3.0, False: 20.0}
+_GIVE_UP_FACTOR: Final = {True: 3.0, False: 3.0 * _ESTIMATE_ERROR}
 """Multiple of the native time after which the device is given up, by whether that time is known."""
 
 _NOISE_SECONDS: Final = {True: 0.0003, False: 0.002}
@@ -84,7 +81,7 @@ def _should_try_database(given: RouteInput, device: float) -> bool:
         return False
     again = native_seconds(replace(given, observed=replace(observed, planned=True)))
     lost = observed.device_runs * (device - again)
-    return lost > _planning_seconds(given)
+    return lost > _planning(given)
 
 
 def _should_retry_device(observed: Observed) -> bool:
@@ -114,103 +111,62 @@ def _is_retry_run(runs: int) -> bool:
 def is_worth_learning(given: RouteInput) -> bool:
     """True if measuring the database's time for a recurring text is worthwhile.
 
-    That needs a database that may be faster once it has the plan, and a cheap measurement. The
-    estimate may be wrong: after some runs only the round trip is taken as a lower bound.
+    That needs a database that may be faster once it has the plan, even if its estimate is wrong,
+    and a device that is not slow: the measurement is ended when it takes much longer than that.
     """
     observed = given.observed
     if observed.device is None or observed.device_runs < _RUNS_BEFORE_LEARNING:
         return False
     if observed.native is not None:
-        far = observed.native > min(_CHEAP_SECONDS, _MUCH_SLOWER_FACTOR * observed.device)
-        if not _is_retry_run(observed.device_runs) or (
-            far and observed.device_runs < _RETRY_RUNS_IF_MUCH_SLOWER
-        ):
+        if not _is_retry_run(observed.device_runs):
             return False
-        if not far:
+        if observed.native <= min(_CHEAP_SECONDS, _MUCH_SLOWER_FACTOR * observed.device):
             return True
+        if observed.device_runs < _RETRY_RUNS_IF_MUCH_SLOWER:
+            return False
     # Use the estimate, not the measured time, which may come from a cold or busy server.
-    unseen = replace(observed, planned=True, native_first=None, native=None)
-    again = native_seconds(replace(given, observed=unseen))
-    least, bearable = again, _CHEAP_SECONDS
-    if observed.native is None and _is_retry_run(observed.device_runs):
-        least, bearable = given.server.round_trip_seconds, _ACCEPTABLE_SECONDS
-    is_short = again < bearable and _planning_seconds(given) < _LONG_PLANNING_SECONDS
-    return least < observed.device and is_short
+    physical = given.physical
+    least = max(physical.native_seconds / _ESTIMATE_ERROR, physical.server.round_trip_seconds)
+    is_short = observed.device < _LEARNABLE_SECONDS
+    return least < observed.device and is_short and _planning(given) < _LONG_PLANNING_SECONDS
 
 
 def device_seconds(given: RouteInput) -> float:
     """Seconds from `run` to the last value, on the device."""
-    if given.observed.given_up is not None:
-        return given.opening_seconds + max(given.observed.given_up, given.observed.device or 0.0)
-    if given.observed.device is not None:
-        return given.opening_seconds + given.observed.device
-    rates, plan = given.device, given.plan
-    relationships = len(plan.bound.query.graph.relationships)
-    expansions, rows = work(given)
-    seconds = rates.query_seconds + rates.step_seconds * max(len(_joined(plan)) - 1, 0)
-    seconds += expansions / rates.pairs_per_second
-    seconds += given.sent_bytes / rates.sent_bytes_per_second
-    if not _is_count(given):
-        seconds += rows / rates.rows_per_second
+    observed, physical = given.observed, given.physical
+    if observed.given_up is not None:
+        return given.once + max(observed.given_up, observed.device or 0.0)
+    if observed.device is not None:
+        return given.once + observed.device
+    rates, server, rows = physical.device, physical.server, physical.root.rows
+    seconds = physical.device_seconds + given.sent_bytes / rates.sent_bytes_per_second
     # The probe runs concurrently.
-    seconds = max(seconds, given.probes * given.server.round_trip_seconds)
-    seconds += given.opening_seconds + rates.prepare_seconds * (1 + relationships)
-    if given.entity_columns and not given.entities_known and not _is_count(given):
-        seconds += given.server.round_trip_seconds
-        seconds += rows * given.entity_columns / given.server.entities_per_second
-    return seconds
+    seconds = max(seconds, given.probes * server.round_trip_seconds)
+    if physical.entity_columns and not given.entities_known:
+        seconds += server.round_trip_seconds
+        seconds += rows * physical.entity_columns / server.entities_per_second
+    if observed.device_first is not None:
+        # A first run also compiles, and makes what is kept for later ones.
+        return given.once + min(seconds, observed.device_first)
+    return given.once + seconds + rates.prepare_seconds * (1 + given.shape[1])
 
 
 def native_seconds(given: RouteInput) -> float:
     """Seconds from `run` to the last value, by the database."""
-    observed, rates = given.observed, given.server
+    observed = given.observed
     if observed.native is not None:
         return observed.native
-    expansions, rows = work(given)
-    seconds = rates.round_trip_seconds + expansions / rates.expansions_per_second
-    if not _is_count(given):
-        seconds += rows / rates.rows_per_second
-        seconds += rows * given.entity_columns / rates.entities_per_second
+    seconds, planning = given.physical.native_seconds, _planning(given)
     if observed.native_first is not None:
-        planning = _planning_seconds(given)
         if observed.native_first > _SLOW_FIRST_RUN_FACTOR * (seconds + planning):
             return observed.native_first - planning
         # The first run includes planning, the larger part; without it, it cannot take longer.
         return min(seconds, observed.native_first)
-    return seconds if observed.planned else seconds + _planning_seconds(given)
+    return seconds if observed.planned else seconds + planning
 
 
-def _planning_seconds(given: RouteInput) -> float:
-    graph = given.plan.bound.query.graph
-    pairs = len(graph.nodes) * max(1, len(graph.relationships))
-    return given.server.planning_seconds * (1 + pairs)
-
-
-def work(given: RouteInput) -> tuple[float, float]:
-    """Estimated partial rows over all steps, and estimated result rows."""
-    plan = given.plan
-    if plan.bound.no_rows is not None:
-        return 0.0, 0.0
-    partial = [step.cardinality for step in _joined(plan)]
-    rows = partial[-1] if partial else 0.0
-    total = sum(partial)
-    if given.limit is not None and not plan.bound.query.aggregating and rows > given.limit:
-        # Both engines stop early.
-        if not plan.bound.query.order_by and not plan.bound.query.distinct:
-            total *= given.limit / rows
-        rows = float(given.limit)
-    return total, rows
-
-
-def _joined(plan: Plan) -> Sequence[PlanStep]:
-    """The steps that create rows, without a first step that only lists the start nodes."""
-    steps = plan.steps
-    return steps[1:] if len(steps) > 1 and steps[1].kind is StepKind.EXTEND else steps
-
-
-def _is_count(given: RouteInput) -> bool:
-    query = given.plan.bound.query
-    return query.aggregating and not query.grouping
+def _planning(given: RouteInput) -> float:
+    return given.physical.planning_seconds
 
 
 def _sentence(given: RouteInput, device: float, native: float) -> str:

@@ -25,9 +25,8 @@ def judge_by_density(given: RouteInput) -> Verdict:
     Between them, the share of connected pairs of query nodes decides, and if that is medium, the
     size of the data graph.
     """
-    graph = given.plan.bound.query.graph
-    nodes, relationships = len(graph.nodes), len(graph.relationships)
-    large = given.statistics.relationship_count >= _LARGE_GRAPH
+    nodes, relationships = given.shape
+    large = given.relationship_count >= _LARGE_GRAPH
     pairs = nodes * (nodes - 1) / 2
     share = relationships / pairs if pairs else 0.0
     if relationships >= 2 * nodes:

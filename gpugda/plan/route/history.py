@@ -19,7 +19,8 @@ class Observed:
     """Measured seconds of a query text; None for an engine that has not run it.
 
     Args:
-        device: Total seconds on the device.
+        device: Seconds on the device, without its first run.
+        device_first: Seconds of its first run, which compiles and loads what later runs keep.
         native: Seconds of the database with a cached plan.
         native_first: Seconds of the database when it had to plan.
         planned: True if the database has answered the text before and may have cached its plan.
@@ -29,6 +30,7 @@ class Observed:
     """
 
     device: float | None = None
+    device_first: float | None = None
     native: float | None = None
     native_first: float | None = None
     planned: bool = False
@@ -58,6 +60,7 @@ class History:
             self._seen.move_to_end(text)
             return Observed(
                 device=_typical(found.device),
+                device_first=found.device_first,
                 native=_typical(found.native),
                 native_first=found.native_first,
                 planned=found.planned,
@@ -67,12 +70,15 @@ class History:
             )
 
     def add_device(self, text: str, seconds: float) -> None:
-        """Adds a run on the device."""
+        """Adds a run on the device, without what it did once for all queries."""
         with self._lock:
             seen = self._entry(text)
-            seen.device.append(seconds)
             seen.device_runs += 1
             seen.given_up = None
+            if seen.device_first is None:
+                seen.device_first = seconds
+                return
+            seen.device.append(seconds)
 
     def add_given_up(self, text: str, seconds: float) -> None:
         """Adds a run that the device had not finished after these seconds."""
@@ -101,6 +107,7 @@ class History:
 @dataclass(slots=True)
 class _Seen:
     device: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMES_KEPT))
+    device_first: float | None = None
     native: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMES_KEPT))
     native_first: float | None = None
     planned: bool = False
@@ -110,5 +117,5 @@ class _Seen:
 
 
 def _typical(times: deque[float]) -> float | None:
-    """The lower median, as the very first time includes a cold start."""
+    """The lower median: other programs only ever add to a time."""
     return sorted(times)[(len(times) - 1) // 2] if times else None

@@ -10,9 +10,7 @@ from gpugda.plan.route.history import Observed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.data.statistics import GraphStatistics
-    from gpugda.plan.plan import Plan
-    from gpugda.plan.route.rates import DeviceRates, ServerRates
+    from gpugda.plan.physical import PhysicalPlan
 
 __all__ = ["RouteInput", "Verdict", "route_text"]
 
@@ -22,29 +20,24 @@ class RouteInput:
     """The input of a routing rule; collecting it costs no round trip.
 
     Args:
-        plan: The plan on the snapshot.
-        statistics: Statistics of the snapshot.
-        device: Rates of the device.
-        server: Rates of the server.
-        entity_columns: Number of returned columns that are whole nodes or relationships.
-        entities_known: True if the snapshot has all their properties.
+        physical: The plan of the query on the snapshot.
+        shape: Query nodes and relationships of its largest pattern.
+        relationship_count: Relationships of the snapshot.
+        entities_known: True if the snapshot has all properties of the entities in the result.
         observed: Earlier times of the same text.
         probes: Round trips that an answer of the device needs.
-        limit: Maximum number of returned rows; None for no limit.
-        opening_seconds: Time until the device is open and holds the graph.
+        once: Seconds that this run takes longer on the device than a repeated one: to open it and
+            copy the graph, and to read properties.
         sent_bytes: Estimated bytes of a streamed data graph that the query sends to the device.
     """
 
-    plan: Plan
-    statistics: GraphStatistics
-    device: DeviceRates
-    server: ServerRates
-    entity_columns: int = 0
+    physical: PhysicalPlan
+    shape: tuple[int, int] = (0, 0)
+    relationship_count: int = 0
     entities_known: bool = False
     observed: Observed = field(default_factory=Observed)
     probes: int = 1
-    limit: int | None = None
-    opening_seconds: float = 0.0
+    once: float = 0.0
     sent_bytes: float = 0.0
 
 

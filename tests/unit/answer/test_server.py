@@ -62,6 +62,9 @@ class FakeRouter:
         self.recorded = []
         self.wants_native = False
 
+    def physical(self, request, plan):
+        return plan.physical()
+
     def decide(self, request, plan, loaded, keeper):
         return self.verdict
 

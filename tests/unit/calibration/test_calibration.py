@@ -17,7 +17,7 @@ from gpugda.calibration.kept import (
 from gpugda.calibration.server import calibrate_server
 from gpugda.device.devices import DeviceInfo
 from gpugda.match.session import DeviceSession
-from gpugda.plan.route.rates import CPU_DEVICE, GPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.cost import CPU_DEVICE, GPU_DEVICE, LOCAL_SERVER
 from gpugda.ports import NativeAnswer
 
 INFO = DeviceInfo(0, "P", "a CPU", "V", "cpu", 2, 1 << 30, 1 << 30, 1 << 15, "OpenCL 3.0")

@@ -164,7 +164,7 @@ def bound_of(text, graph):
 
 def rows_on(strategy, text, graph, parameters=None):
     plan = plan_of(analyse(parse(text)), graph, "extend")
-    table = plan.runnable.run(graph, strategy, parameters or {}, report := StrategyReport())
+    table = plan.pipeline.run(graph, strategy, parameters or {}, report := StrategyReport())
     rows = list(zip(*(column.values.tolist() for column in table.columns), strict=True))
     return sorted(rows), report
 

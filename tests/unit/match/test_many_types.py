@@ -100,7 +100,7 @@ def test_every_strategy_distinguishes_types_and_labels(context, graph, name):
                 repr(list(row)) for row in run_reference(parse(text), graph, {}).rows
             )
             plan = plan_of(prepare(text), graph, name)
-            table = plan.runnable.run(graph, strategy, {}, StrategyReport(), None)
+            table = plan.pipeline.run(graph, strategy, {}, StrategyReport(), None)
             assert (
                 Counter(map(repr, Result(table, Summary("gpu", query=text)).values())) == expected
             )

@@ -112,7 +112,7 @@ class SmallDatabase:
 
 def rows_by_device(text, graph, strategy, plan=None):
     plan = plan or plan_of(prepare(text), graph, "extend")
-    table = plan.runnable.run(graph, strategy, {}, StrategyReport(), None)
+    table = plan.pipeline.run(graph, strategy, {}, StrategyReport(), None)
     return sorted(zip(*map(to_values, table.columns), strict=True), key=repr)
 
 
@@ -183,7 +183,7 @@ def test_every_state_equals_the_reference(context, used, changed, monkeypatch, f
             wanted = expected_of(text, graph, seed, number)
             plan = loaded.plan(prepare(text), "extend")
             assert rows_by_device(text, graph, strategy, plan) == wanted, text
-            bound.setdefault(text, []).append(plan.bound)
+            bound.setdefault(text, []).append(plan.pattern.bound)
         before, copy = strategy, following
     copy.close()
     assert used  # otherwise nothing was tested

@@ -5,7 +5,7 @@ from graphs import make_graph
 
 from gpugda.plan.bind import bind
 from gpugda.plan.estimate import estimate
-from gpugda.plan.explain import Explanation, explain_text
+from gpugda.plan.explain import explain_text
 from gpugda.plan.matching_order import make_plan
 from gpugda.query.prepare import prepare
 
@@ -68,10 +68,3 @@ def test_estimated_bytes_count_columns_of_four_bytes(data):
     assert (found.rows, found.bytes, found.seconds) == (4, 4 * 3 * 4, None)
     assert estimate(plan("(a:Nowhere) RETURN a", data)).rows == 0
     assert estimate(plan("(a), (b) RETURN a", data)).bytes == 100 * 2 * 4
-
-
-def test_explanation_prints_the_plan(data):
-    one = plan("(a) RETURN a", data)
-    explanation = Explanation(one)
-    assert str(explanation) == repr(explanation) == explain_text(one)
-    assert explanation.estimate == estimate(one)

@@ -12,9 +12,6 @@ from gpugda.plan.bind import bind
 from gpugda.plan.estimate import estimate
 from gpugda.plan.matching_order import matching_order
 from gpugda.plan.plan import StepKind
-from gpugda.plan.route.cost import device_seconds, native_seconds
-from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
-from gpugda.plan.route.route import RouteInput
 from gpugda.query.prepare import prepare
 
 GRAPH = make_graph(
@@ -61,13 +58,6 @@ def test_strategies_estimate_the_same_rows_for_a_tree(text):
     nodes, relationships = (estimate(plan) for plan in plans(text))
     assert nodes.rows == pytest.approx(relationships.rows)
     assert relationships.rows == pytest.approx(matching_order(bound(text))[-1].cardinality)
-
-
-@pytest.mark.parametrize("text", ["(a)-->(b)", "(a:B {x: 1})-[:R]->(b)", "(a), (b)", "(a)"])
-def test_the_router_estimates_equal_seconds_for_equal_steps(text):
-    given = [RouteInput(p, GRAPH.statistics, CPU_DEVICE, LOCAL_SERVER) for p in plans(text)]
-    assert device_seconds(given[0]) == pytest.approx(device_seconds(given[1]))
-    assert native_seconds(given[0]) == pytest.approx(native_seconds(given[1]))
 
 
 def test_a_cyclic_pattern_uses_closing_rates():

@@ -69,22 +69,31 @@ def test_the_next_state_has_the_same_bound_query_but_nothing_that_runs_recorded(
     graph = a_graph()
     first, second, third = states(graph, later(graph, node_count=205), later(graph, node_count=300))
     query = prepare(TEXT)
-    plan = first.plan(query, "extend")
+    whole = first.plan(query, "extend")
+    plan = whole.pattern
     assert plan.steps
     plan.kept["seen"] = True
-    following = second.plan(query, "extend")
+    following = second.plan(query, "extend").pattern
     assert following is not plan
     assert following.bound is plan.bound
     assert following.steps is plan.steps
     assert following.kept == {}
-    assert third.plan(query, "extend").bound is not plan.bound
-    assert first.plan(query, "extend") is plan
+    assert third.plan(query, "extend").pattern.bound is not plan.bound
+    assert first.plan(query, "extend") is whole
+
+
+def test_states_share_the_physical_plan_while_its_facts_hold():
+    graph = a_graph()
+    first, second, third = states(graph, later(graph, node_count=205), later(graph, node_count=300))
+    plans = [each.plan(prepare(TEXT), "extend").physical() for each in (first, second, third)]
+    assert plans[1] is plans[0]
+    assert plans[2] is not plans[0]
 
 
 def test_many_small_changes_add_up():
     graph = a_graph()
     grown = [later(graph, node_count=200 + 5 * n) for n in range(10)]
-    bound = [each.plan(prepare(TEXT), "extend").bound for each in states(*grown)]
+    bound = [each.plan(prepare(TEXT), "extend").pattern.bound for each in states(*grown)]
     assert bound[1] is bound[0]
     assert bound[-1] is not bound[0]
 
@@ -97,4 +106,4 @@ def test_plans_do_not_keep_earlier_states():
     del first, graph
     gc.collect()
     assert known() is None
-    assert second.plan(prepare(TEXT), "extend").bound.nodes
+    assert second.plan(prepare(TEXT), "extend").pattern.bound.nodes

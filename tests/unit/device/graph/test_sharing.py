@@ -153,14 +153,14 @@ def test_a_query_compacts_no_array_on_the_host(context):
     first = next(following)
     first.parallel_counts()  # as an earlier query did
     for text in texts:
-        assert plan_of(prepare(text), first, "extend").steps
+        assert plan_of(prepare(text), first, "extend").pattern.steps
     *_, older, graph = following
     copies = [DeviceGraph(context, older)]
     copies[0].csr_arguments(MemoryBudget(BUDGET))
     copies.append(DeviceGraph(context, graph, like=copies[0]))
     for text in texts:
-        runnable = plan_of(prepare(text), graph, "extend").runnable
-        runnable.run(graph, ExtendStrategy(copies[1]), {}, StrategyReport(), None)
+        pipeline = plan_of(prepare(text), graph, "extend").pipeline
+        pipeline.run(graph, ExtendStrategy(copies[1]), {}, StrategyReport(), None)
     # With many types, run starts are located once per state.
     names = [name for name in CsrParts._fields if name != "run_offsets"]
     for csr in (graph.outgoing, graph.incoming):

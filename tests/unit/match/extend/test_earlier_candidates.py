@@ -106,7 +106,7 @@ def test_updated_candidates_are_complete_and_fit(context, pattern, explores, siz
         following = DeviceGraph(context, graph, like=copy)
         if copy is not None:
             copy.close()
-        copy, bound = following, plan_of(query, graph, "extend").bound
+        copy, bound = following, plan_of(query, graph, "extend").pattern.bound
         masks, _ = mask_query(bound, graph, {})
         if known is not None:
             allowed = earlier_candidates.allowed_nodes(bound, masks, copy)
@@ -130,7 +130,7 @@ def looked_for(query, graph, copy, decides):
     strategy = ExtendStrategy(copy, thresholds=decides)
     other = ExtendStrategy(copy, thresholds=decides)
     strategy.reuse_decisions(other.decisions_for(graph))
-    plan_of(query, graph, "extend").runnable.run(graph, strategy, {}, StrategyReport(), None)
+    plan_of(query, graph, "extend").pipeline.run(graph, strategy, {}, StrategyReport(), None)
     found = [each.on_host for each in strategy._kept.all()]
     strategy.drop_second_graph()
     return found[0] if found else None
@@ -144,7 +144,7 @@ def test_candidates_are_filtered_again_after_many_changes(context, monkeypatch):
     with_first = DeviceGraph(context, graphs[0])
     known = looked_for(query, graphs[0], with_first, decides)
     copy = DeviceGraph(context, graphs[1], like=with_first)
-    bound = plan_of(query, graphs[1], "extend").bound
+    bound = plan_of(query, graphs[1], "extend").pattern.bound
     masks, _ = mask_query(bound, graphs[1], {})
     allowed = earlier_candidates.allowed_nodes(bound, masks, copy)
     arguments = known, bound, graphs[1], allowed
@@ -167,6 +167,6 @@ def test_candidates_are_filtered_again_after_many_changes(context, monkeypatch):
 )
 def test_only_suitable_queries_update_their_candidates(pattern, may):
     graph = RandomDatabase(1, 20).graph()
-    bound = plan_of(prepare(f"MATCH {pattern} RETURN count(*)"), graph, "extend").bound
+    bound = plan_of(prepare(f"MATCH {pattern} RETURN count(*)"), graph, "extend").pattern.bound
     masks, _ = mask_query(bound, graph, {})
     assert earlier_candidates.can_update(bound, masks) == may

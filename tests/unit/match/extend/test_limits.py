@@ -73,7 +73,7 @@ class Asked:
         """The rows, or the limit that the error names."""
         strategy = ExtendStrategy(DeviceGraph(self.context, self.graph), memory_limit=limit)
         try:
-            table = self.plan.runnable.run(self.graph, strategy, {}, StrategyReport())
+            table = self.plan.pipeline.run(self.graph, strategy, {}, StrategyReport())
             values = Result(table, Summary("gpu", query=self.text)).values()
             return Counter(map(repr, values))
         except MemoryLimitError as error:

@@ -15,8 +15,8 @@ from gpugda.answer.device_costs import stored_graph
 from gpugda.device.context import choose_device, list_devices
 from gpugda.execute.pipeline import plan_of
 from gpugda.loading import load
+from gpugda.plan.cost import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route.cost import device_seconds
-from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route.route import RouteInput
 from gpugda.plan.route.streaming import StoredGraph, streaming
 from gpugda.query.prepare import prepare
@@ -40,7 +40,7 @@ def plan(text):
 
 
 def sent(text, limit):
-    found = streaming(plan(text)[0], StoredGraph(60, 600, 7200), limit)
+    found = streaming(plan(text)[0].pattern, StoredGraph(60, 600, 7200), limit)
     return 0.0 if found is None else found.sent_bytes
 
 
@@ -49,7 +49,7 @@ TRIANGLE = "MATCH (a)-->(b)-->(c)-->(a) RETURN a.id"
 
 
 def test_a_graph_that_fits_sends_nothing():
-    assert streaming(plan(PATH)[0], StoredGraph(60, 600, 7200), 7200) is None
+    assert streaming(plan(PATH)[0].pattern, StoredGraph(60, 600, 7200), 7200) is None
 
 
 def test_steps_of_two_relationships_send_the_second_list_again():
@@ -120,7 +120,9 @@ def test_the_expected_bytes_of_many_types_are_sent():
                 # The device is open after the query: explain does not open it.
                 steps = "\n".join(small.run(text, engine="gpu").summary.steps)
                 query = plan_of(prepare(text), graph, "extend")
-                expected = streaming(query, stored, limit, is_gpu=choose_device().type != "cpu")
+                expected = streaming(
+                    query.pattern, stored, limit, is_gpu=choose_device().type != "cpu"
+                )
                 assert str(expected) in str(small.explain(text))
                 assert is_kept == (expected.kept is not None)
                 assert is_kept == ("relationships between candidates" in steps)
@@ -136,8 +138,7 @@ def test_segments_take_what_rows_leave():
 
 
 def test_the_router_counts_sent_bytes():
-    made, graph = plan(PATH)
-    given = RouteInput(made, graph.statistics, CPU_DEVICE, LOCAL_SERVER)
+    given = RouteInput(plan(PATH)[0].physical(CPU_DEVICE, LOCAL_SERVER))
     more = replace(given, sent_bytes=CPU_DEVICE.sent_bytes_per_second)
     assert device_seconds(more) == pytest.approx(device_seconds(given) + 1.0)
 

@@ -204,7 +204,7 @@ def strategy_of(context, graph, share):
 
 def asked(strategy, plan):
     report = StrategyReport()
-    table = plan.runnable.run(strategy.graph.graph, strategy, {}, report, None)
+    table = plan.pipeline.run(strategy.graph.graph, strategy, {}, report, None)
     return Counter(map(repr, Result(table, Summary("gpu", query="")).values())), report
 
 
@@ -260,7 +260,7 @@ def kept_query(context, graph, text, limit):
     segments = SegmentLimits(reduces=True, reduces_leaves=True)
     decides = replace(context.profile.thresholds, segments=segments)
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, memory_limit=limit)
-    plan_of(prepare(text), graph, "extend").runnable.run(
+    plan_of(prepare(text), graph, "extend").pipeline.run(
         graph, strategy, {}, StrategyReport(), None
     )
     (query,) = strategy._kept.all()

@@ -243,7 +243,7 @@ def test_a_limit_too_small_names_one_that_suffices(context):
     strategy = ExtendStrategy(
         DeviceGraph(context, graph), memory_limit=int(words[-1].replace(",", ""))
     )
-    table = plan.runnable.run(graph, strategy, {}, StrategyReport(), None)
+    table = plan.pipeline.run(graph, strategy, {}, StrategyReport(), None)
     found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
     strategy.graph.close()
     assert found == expected

@@ -67,7 +67,7 @@ def rows(context, graph, text, limits=ALL_TO_DISK):
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
     report = StrategyReport()
     try:
-        table = plan_of(prepare(text), graph, "extend").runnable.run(
+        table = plan_of(prepare(text), graph, "extend").pipeline.run(
             graph, strategy, {}, report, None
         )
         return Counter(map(repr, Result(table, Summary("gpu", query=text)).values())), report
@@ -126,7 +126,7 @@ def test_leaving_early_removes_spilled_files(context, place):
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
     plan = plan_of(prepare(text), graph, "extend")
     found = strategy.embeddings(
-        plan, Masks({}, {}), Rows(frozenset(range(4)), frozenset()), StrategyReport()
+        plan.pattern, Masks({}, {}), Rows(frozenset(range(4)), frozenset()), StrategyReport()
     )
     next(found)
     assert left_in(place)

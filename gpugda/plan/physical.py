@@ -1,0 +1,107 @@
+"""The physical plan of a whole query: its operators, the rows that each expects, and its cost.
+
+Plans are frozen and equal by value; they hold neither arrays nor a device. The router, `explain`,
+`estimate` and `profile` read them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.plan.cost import Work
+from gpugda.types import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.plan.cost import DeviceRates, ServerRates
+
+__all__ = ["Physical", "PhysicalPlan"]
+
+
+@value(frozen=True, slots=True)
+class Physical:
+    """An operator of the plan.
+
+    Args:
+        kind: Name of its class.
+        what: Its description.
+        rows: Rows that it is expected to return; equal ones may be counted as one row.
+        found: Embeddings or paths that these rows stand for.
+        work: Its own work, without that of its inputs.
+        children: Its inputs.
+    """
+
+    kind: str
+    what: str
+    rows: float
+    found: float
+    work: Work
+    children: tuple[Physical, ...] = ()
+
+    def nodes(self) -> Iterator[Physical]:
+        """All operators, each before its inputs."""
+        yield self
+        for child in self.children:
+            yield from child.nodes()
+
+
+@value(frozen=True, slots=True)
+class PhysicalPlan:
+    """The plan of a query, for a device and a server of known speed.
+
+    Args:
+        root: The last operator.
+        columns: Names of the result's columns.
+        entity_columns: Number of columns that hold nodes or relationships.
+        elements: Query nodes times query relationships, for which the database plans.
+        device: Rates of the device.
+        server: Rates of the server.
+    """
+
+    root: Physical
+    columns: tuple[str, ...]
+    entity_columns: int
+    elements: int
+    device: DeviceRates
+    server: ServerRates
+
+    @property
+    def work(self) -> Work:
+        """The work of all operators."""
+        total = Work()
+        for node in self.root.nodes():
+            total = total.plus(node.work)
+        return total
+
+    @property
+    def found(self) -> float:
+        """The most embeddings, paths or rows that an operator finds."""
+        return max(node.found for node in self.root.nodes())
+
+    @property
+    def values(self) -> float:
+        """Number of values in the result."""
+        return self.root.rows * max(1, len(self.columns))
+
+    @property
+    def device_seconds(self) -> float:
+        """Seconds of a repeated run on the device until the last value is read."""
+        return self.device.seconds(self.work) + self.root.rows / self.device.rows_per_second
+
+    @property
+    def native_seconds(self) -> float:
+        """Seconds of the database, with a cached plan, until the last row has arrived."""
+        rates, rows = self.server, self.root.rows
+        seconds = rates.round_trip_seconds + rates.seconds(self.work)
+        seconds += rows / rates.rows_per_second
+        return seconds + rows * self.entity_columns / rates.entities_per_second
+
+    @property
+    def planning_seconds(self) -> float:
+        """Seconds that the database needs to plan a new text."""
+        return self.server.planning_seconds * (1 + self.elements)
+
+    def seconds_of(self, node: Physical) -> float:
+        """Seconds of one operator on the device, without its inputs."""
+        return self.device.seconds(node.work)
