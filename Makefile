@@ -12,7 +12,8 @@ WORKERS ?= 2
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("gpugda needs Python 3.11 or later; set PYTHON=" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -32,6 +33,7 @@ check: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	@mkdir -p build/mypy && ln -sfn ../../gpugda build/mypy/gpugda && ln -sfn ../../adapters build/mypy/gpugda_adapters && ln -sfn ../../opencl build/mypy/gpugda_opencl && ln -sfn ../../strategies build/mypy/gpugda_strategies && ln -sfn ../../lab build/mypy/lab
 	$(BIN)/mypy
+	$(BIN)/mypy tests/user_program.py  # what types users see
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/sizes.py
 
@@ -39,7 +41,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m pytest tests/benchmarks -m perf --benchmark-enable --benchmark-columns=min,median,max -s
 
 $(VENV)/.docs: $(VENV)/.installed
-	$(BIN)/python -c 'import myst_nb, furo, sphinx_copybutton, neo4j_viz, pandas' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -c 'import myst_nb, furo, sphinx_copybutton, neo4j_viz, pandas' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group docs
 	@touch $@
 
 docs: $(VENV)/.docs

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.columns import Column, column_from_arrow
 from gpugda.errors import SourceError

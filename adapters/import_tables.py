@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from gpugda.data import arrow_compute as pc
 from gpugda.errors import SourceError
 
 from .csv_records import RecordReader, first_record

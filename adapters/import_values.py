@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.columns import Column, column_from_arrow, column_from_values
 from gpugda.errors import QueryError, SourceError
 from gpugda.expressions.temporal import durations

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.arrow_numbers import arrow_numbers, arrow_texts, numpy_numbers
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.errors import SourceError

@@ -11,8 +11,8 @@ import io
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.errors import SourceError
 
 from .csv_records import CsvFormat, RecordReader

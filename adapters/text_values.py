@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from gpugda.data import arrow_compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import (
     ConfigurationError,
+    CypherArgumentError,
+    CypherArithmeticError,
+    CypherExecutionError,
     CypherSyntaxError,
     CypherTypeError,
     DeviceError,
@@ -32,37 +35,56 @@ from gpugda.errors import (
 )
 
 if TYPE_CHECKING:
-    from gpugda.accelerate.entry import accelerate
+    from gpugda.accelerate.entry import AcceleratedDriver, AsyncAcceleratedDriver, accelerate
     from gpugda.accelerate.patch import install
     from gpugda.accelerator import Accelerator
+    from gpugda.answer.watching import RowChanges, Watch
     from gpugda.api import AsyncAccelerator, connect, explain, graph, read_edges, read_import, run
+    from gpugda.plan.estimate import Estimate
+    from gpugda.plan.explain import Explanation
+    from gpugda.plan.operator_tree import OperatorNode
+    from gpugda.ports import GraphSource, Progress
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.any_error import Error
     from gpugda.result.result import Result
     from gpugda.result.summary import Summary
+    from gpugda.schema.graph_schema import GraphSchema
     from gpugda.serve.server import AsyncServer, serve
 
 __all__ = [
+    "AcceleratedDriver",
     "Accelerator",
+    "AsyncAcceleratedDriver",
     "AsyncAccelerator",
     "AsyncServer",
     "ConfigurationError",
+    "CypherArgumentError",
+    "CypherArithmeticError",
+    "CypherExecutionError",
     "CypherSyntaxError",
     "CypherTypeError",
     "DeviceError",
     "Error",
+    "Estimate",
+    "Explanation",
     "GpugdaError",
+    "GraphSchema",
+    "GraphSource",
     "InternalError",
     "MemoryLimitError",
+    "OperatorNode",
     "ParameterMissingError",
+    "Progress",
     "QueryError",
     "QueryGraph",
     "QueryTimeoutError",
     "Result",
+    "RowChanges",
     "SourceError",
     "StaleSnapshotError",
     "Summary",
     "UnsupportedQueryError",
+    "Watch",
     "accelerate",
     "connect",
     "explain",
@@ -75,13 +97,23 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AcceleratedDriver": "gpugda.accelerate.driver",
     "Accelerator": "gpugda.accelerator",
+    "AsyncAcceleratedDriver": "gpugda.accelerate.async_driver",
     "AsyncAccelerator": "gpugda.api",
     "AsyncServer": "gpugda.serve.server",
     "Error": "gpugda.result.any_error",
+    "Estimate": "gpugda.plan.estimate",
+    "Explanation": "gpugda.plan.explain",
+    "GraphSchema": "gpugda.schema.graph_schema",
+    "GraphSource": "gpugda.ports",
+    "OperatorNode": "gpugda.plan.operator_tree",
+    "Progress": "gpugda.ports",
     "QueryGraph": "gpugda.query.query_graph",
     "Result": "gpugda.result.result",
+    "RowChanges": "gpugda.answer.watching",
     "Summary": "gpugda.result.summary",
+    "Watch": "gpugda.answer.watching",
     "accelerate": "gpugda.accelerate.entry",
     "connect": "gpugda.api",
     "explain": "gpugda.api",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, overload
 
 from gpugda.answer.driver_query import parameters_of_call, transformed, unwrapped
 from gpugda.answer.embedded import EmbeddedAnswers
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from gpugda.query.query_graph import QueryGraph
     from gpugda.query.reads import Reads
     from gpugda.result.cursor import Cursor
-    from gpugda.result.result import Result
+    from gpugda.result.result import EagerResult, Result
+    from gpugda.types import Engine, Freshness, Load, Planner, Refinement, Strategy
 __all__ = ["Accelerator"]
+
+_Made = TypeVar("_Made")
 
 ENGINES = ("auto", "gpu", "native", "reference")
 REFINEMENTS = ("off", "once", "fixpoint")
@@ -78,10 +81,10 @@ class Accelerator(GraphExports):
         *,
         device: str | int | None = None,
         memory_limit: int | str | None = None,
-        refinement: str = "once",
-        freshness: str = "strict",
-        planner: str = "cost",
-        load: str = "now",
+        refinement: Refinement = "once",
+        freshness: Freshness = "strict",
+        planner: Planner = "cost",
+        load: Load = "now",
         cache: bool = True,
         warm: bool = False,
         progress: Progress | None = None,
@@ -123,8 +126,8 @@ class Accelerator(GraphExports):
         query: str | QueryGraph,
         parameters: Mapping[str, Any] | None = None,
         *,
-        engine: str = "auto",
-        strategy: str | None = None,
+        engine: Engine = "auto",
+        strategy: Strategy | None = None,
         timeout: float | None = None,
         **kwparameters: Any,
     ) -> Result:
@@ -170,13 +173,37 @@ class Accelerator(GraphExports):
 
         return Cursor(self.run)
 
+    @overload
     def execute_query(
         self,
         query_: Any,
         parameters_: Mapping[str, Any] | None = None,
         *,
         database_: str | None = None,
-        engine_: str = "auto",
+        engine_: Engine = "auto",
+        timeout_: float | None = None,
+        result_transformer_: None = None,
+        **kwargs: Any,
+    ) -> EagerResult: ...
+    @overload
+    def execute_query(
+        self,
+        query_: Any,
+        parameters_: Mapping[str, Any] | None = None,
+        *,
+        database_: str | None = None,
+        engine_: Engine = "auto",
+        timeout_: float | None = None,
+        result_transformer_: Callable[[Any], _Made],
+        **kwargs: Any,
+    ) -> _Made: ...
+    def execute_query(
+        self,
+        query_: Any,
+        parameters_: Mapping[str, Any] | None = None,
+        *,
+        database_: str | None = None,
+        engine_: Engine = "auto",
         timeout_: float | None = None,
         result_transformer_: Callable[[Any], Any] | None = None,
         **kwargs: Any,
@@ -250,7 +277,7 @@ class Accelerator(GraphExports):
         self._answers.observe_native(text, seconds)
 
     def explain(
-        self, query: str | QueryGraph, *, strategy: str | None = None, rules: bool = False
+        self, query: str | QueryGraph, *, strategy: Strategy | None = None, rules: bool = False
     ) -> Explanation:
         """How a query would be answered, by which engine and why; runs nothing. Print it.
 
@@ -276,7 +303,7 @@ class Accelerator(GraphExports):
         query: str | QueryGraph,
         parameters: Mapping[str, Any] | None = None,
         *,
-        strategy: str | None = None,
+        strategy: Strategy | None = None,
         timeout: float | None = None,
         **kwparameters: Any,
     ) -> OperatorNode:
@@ -309,7 +336,7 @@ class Accelerator(GraphExports):
         parameters: Mapping[str, Any] | None = None,
         *,
         every: float = 1.0,
-        engine: str = "auto",
+        engine: Engine = "auto",
     ) -> Watch:
         """Runs a query again whenever something that it reads has changed in the database.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.ports import GraphSource, Progress
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result
-    from gpugda.types import Decimals
+    from gpugda.types import Decimals, Engine, Freshness, Load, Planner, Refinement, Strategy
 
 __all__ = ["AsyncAccelerator", "connect", "explain", "graph", "read_edges", "read_import", "run"]
 
@@ -39,10 +39,10 @@ def connect(
     types: Sequence[str] | None = None,
     device: str | int | None = None,
     memory_limit: int | str | None = None,
-    refinement: str = "once",
-    freshness: str = "strict",
-    planner: str = "cost",
-    load: str = "now",
+    refinement: Refinement = "once",
+    freshness: Freshness = "strict",
+    planner: Planner = "cost",
+    load: Load = "now",
     cache: bool = True,
     warm: bool = False,
     trust: bool = False,
@@ -276,8 +276,8 @@ def run(
     query: str | QueryGraph,
     parameters: Mapping[str, Any] | None = None,
     *,
-    engine: str = "auto",
-    strategy: str | None = None,
+    engine: Engine = "auto",
+    strategy: Strategy | None = None,
     timeout: float | None = None,
     **kwparameters: Any,
 ) -> Result:

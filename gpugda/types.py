@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Literal, NewType
 __all__ = [
     "MAX_WEIGHT",
     "Decimals",
+    "Engine",
+    "Freshness",
     "LabelId",
+    "Load",
     "NodeIndex",
+    "Planner",
+    "Refinement",
     "RelationshipIndex",
     "Span",
+    "Strategy",
     "TypeId",
     "first_line",
     "value",
@@ -36,6 +42,14 @@ else:
         return dataclass(slots=slots, unsafe_hash=frozen)
 
 
+Engine = Literal["auto", "gpu", "native", "reference"]
+Freshness = Literal["strict", "manual"] | str
+"""``strict``, ``manual``, or the largest age: ``max_age=5s``."""
+Planner = Literal["cost", "density"]
+Load = Literal["now", "background"]
+Refinement = Literal["off", "once", "fixpoint"]
+Strategy = Literal["extend", "gpsm", "gsi", "sgsi", "pbe", "stwig"] | str
+"""One of these, or one that another package adds."""
 Decimals = Literal["exact", "float"]
 
 MAX_WEIGHT = 1 << 63

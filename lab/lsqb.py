@@ -120,7 +120,7 @@ def _missing() -> list[str]:
         return []
     return [
         f"Not compared with {' and '.join(absent)}, which is not installed: "
-        "pip install 'gpugda[peers]' brings it."
+        "pip install --group peers brings it."
     ]
 
 

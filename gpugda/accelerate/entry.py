@@ -13,7 +13,31 @@ from gpugda.config import parse_freshness
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     import neo4j
+
+    from gpugda.types import Load
+
+    # The classes at run time stand in for the driver's, without inheriting from them.
+    class AcceleratedDriver(neo4j.Driver):
+        """A driver whose reads the device answers where that is correct and faster."""
+
+        @property
+        def gpugda(self) -> Gate:
+            """The acceleration: ``tally``, ``status()`` and ``wait()``."""
+
+        def __enter__(self) -> Self: ...
+
+    class AsyncAcceleratedDriver(neo4j.AsyncDriver):
+        """The same for asyncio."""
+
+        @property
+        def gpugda(self) -> Gate:
+            """The acceleration."""
+
+        async def __aenter__(self) -> Self: ...
+
 
 __all__ = ["accelerate", "check_options", "is_async"]
 
@@ -22,10 +46,20 @@ _LOADS = ("background", "now")
 
 
 @overload
-def accelerate(driver: neo4j.Driver, **options: Any) -> neo4j.Driver: ...
+def accelerate(
+    driver: neo4j.Driver, *, load: Load = "background", **options: Any
+) -> AcceleratedDriver: ...
 @overload
-def accelerate(driver: neo4j.AsyncDriver, **options: Any) -> neo4j.AsyncDriver: ...
-def accelerate(driver: Any, *, load: str = "background", reader: Any = None, **options: Any) -> Any:
+def accelerate(
+    driver: neo4j.AsyncDriver,
+    *,
+    load: Load = "background",
+    reader: neo4j.Driver | None = None,
+    **options: Any,
+) -> AsyncAcceleratedDriver: ...
+def accelerate(
+    driver: Any, *, load: Load = "background", reader: Any = None, **options: Any
+) -> Any:
     """Wraps a driver so that reads run on the OpenCL device where that is correct and faster.
 
     Everything else goes to the driver unchanged. One snapshot per database is read when the

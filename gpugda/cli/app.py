@@ -71,6 +71,7 @@ def run(
         typer.Option(
             "--format",
             metavar="FORMAT",
+            autocompletion=options.complete_format,
             help="auto (a table on a terminal; by a file's name; else plain), plain, csv, json (an "
             "array), jsonl (a line a row), arrow, or parquet.",
         ),
@@ -160,6 +161,7 @@ def shell(
         typer.Option(
             "--format",
             metavar="FORMAT",
+            autocompletion=options.complete_format,
             help="auto (a table on a terminal, else plain), plain, csv, json (an array), or jsonl "
             "(a line a row).",
         ),
@@ -242,7 +244,7 @@ def serve(
 @app.command()
 @guarded
 def demo(
-    engine: Annotated[str, typer.Option(metavar="ENGINE", help="auto, gpu or reference.")] = "auto",
+    engine: options.Engine = "auto",
     device: options.Device = None,
     verbose: options.Verbose = 0,
 ) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.cli.formats import table_text
 from gpugda.cli.options import SourceOptions
 from gpugda.cli.run import open_accelerator
 from gpugda.result.summary import format_seconds
+
+if TYPE_CHECKING:
+    from gpugda.types import Engine
 
 __all__ = ["QUERIES", "DemoQuery", "run_demo"]
 
@@ -50,7 +53,7 @@ QUERIES = (
 )
 
 
-def run_demo(engine: str, device: str | None) -> None:
+def run_demo(engine: Engine, device: str | None) -> None:
     """Opens the sample, runs the queries and prints rows, engine and times."""
     width = min(shutil.get_terminal_size().columns, 100)
     started = time.perf_counter()

@@ -8,10 +8,12 @@ import os
 import sys
 from dataclasses import dataclass, field
 from getpass import getpass
+from glob import glob
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gpugda import types
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -43,12 +45,29 @@ __all__ = [
     "Timeout",
     "Username",
     "Verbose",
+    "complete_format",
     "device_arguments",
     "make_source",
     "takes_source",
 ]
 
 _SOURCE = "Where the graph comes from"
+
+
+def _one_of(*values: str) -> Callable[[str], list[str]]:
+    """Completes a value, when Tab is pressed after an option."""
+    return lambda incomplete: [each for each in values if each.startswith(incomplete)]
+
+
+def _sources(incomplete: str) -> list[str]:
+    """Completes an address: those that are always there, and files."""
+    known = ("sample:wordnet", "bolt://localhost:7687", "neo4j://localhost:7687")
+    files = [f"{path}/" if os.path.isdir(path) else path for path in sorted(glob(f"{incomplete}*"))]
+    return [*(each for each in known if each.startswith(incomplete)), *files]
+
+
+complete_format = _one_of("auto", "plain", "csv", "json", "jsonl", "arrow", "parquet")
+
 
 Source = Annotated[
     str | None,
@@ -58,6 +77,7 @@ Source = Annotated[
         "-a",
         "--address",
         metavar="ADDRESS",
+        autocompletion=_sources,
         help="bolt://HOST:PORT or neo4j://…, sample:NAME, a snapshot, GraphML, edges.csv "
         "(.parquet, .txt, .mtx), or a folder or zip of tables or import CSV. Default: the "
         "environment variable GPUGDA_SOURCE, else NEO4J_URI.",
@@ -98,12 +118,13 @@ Freshness = Annotated[
     str,
     typer.Option(
         metavar="POLICY",
+        autocompletion=_one_of("strict", "max_age=5s", "manual"),
         help="How old an accelerated answer may be: strict, max_age=5s, or manual.",
         rich_help_panel=_SOURCE,
     ),
 ]
 Planner = Annotated[
-    str,
+    types.Planner,
     typer.Option(
         metavar="RULE",
         help="Who judges which engine is faster: cost or density.",
@@ -148,6 +169,7 @@ Device = Annotated[
     typer.Option(
         "--device",
         metavar="DEVICE",
+        autocompletion=_one_of("gpu", "cpu"),
         help="gpu, cpu, a part of a name, or a number of 'gpugda devices'. "
         "Default: GPUGDA_DEVICE, else the best.",
     ),
@@ -183,14 +205,21 @@ Parameters = Annotated[
     ),
 ]
 Engine = Annotated[
-    str,
+    types.Engine,
     typer.Option(
         metavar="ENGINE",
         help="auto, gpu (the OpenCL device, also where it is a CPU), native (the server), or "
         "reference.",
     ),
 ]
-Strategy = Annotated[str | None, typer.Option(metavar="NAME", help="How the device joins.")]
+Strategy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="How the device joins: extend, gpsm, gsi, sgsi, pbe or stwig.",
+        autocompletion=_one_of("extend", "gpsm", "gsi", "sgsi", "pbe", "stwig"),
+    ),
+]
 Timeout = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="Give the query up after so long.")
 ]
@@ -235,7 +264,7 @@ class ServerOptions:
     password: str | None = None
     database: str | None = None
     freshness: str = "strict"
-    planner: str = "cost"
+    planner: types.Planner = "cost"
 
     def connect_arguments(self) -> dict[str, Any]:
         """Arguments for `gpugda.connect`, without options that were not given.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpugda.ports import Progress
     from gpugda.result.result import Result
     from gpugda.result.summary import Summary
+    from gpugda.types import Engine
 
 __all__ = [
     "OutputOptions",
@@ -43,7 +44,7 @@ class QueryOptions:
     text: str | None
     file: str | None = None
     parameters: tuple[str, ...] = ()
-    engine: str = "auto"
+    engine: Engine = "auto"
     strategy: str | None = None
     timeout: float | None = None
 

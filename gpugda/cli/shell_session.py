@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.cli.parameters import parse_parameters
 from gpugda.cli.progress import RepeatedProgress
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from gpugda.cli.options import SourceOptions
     from gpugda.cli.run import OutputOptions, QueryOptions
     from gpugda.query.statements import Entry
+    from gpugda.types import Engine
 
 __all__ = ["ShellSession"]
 
-_ENGINES = ("auto", "gpu", "native", "reference")
+_Word = TypeVar("_Word", bound=str)
+
+_ENGINES: tuple[Engine, ...] = ("auto", "gpu", "native", "reference")
 
 
 class ShellSession:
@@ -254,7 +257,8 @@ def _first_line(command: Callable[..., Any]) -> str:
     return (command.__doc__ or "").splitlines()[0].rstrip(".")
 
 
-def _one_of(known: tuple[str, ...], text: str, command: str) -> str:
-    if text.lower() not in known:
-        raise ConfigurationError(f"{command} can be {', '.join(known)}; it is {text!r}.")
-    return text.lower()
+def _one_of(known: tuple[_Word, ...], text: str, command: str) -> _Word:
+    for word in known:
+        if word == text.lower():
+            return word
+    raise ConfigurationError(f"{command} can be {', '.join(known)}; it is {text!r}.")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
 from gpugda.data.id_table import IdTable
 from gpugda.data.threads import in_threads, pieces_of

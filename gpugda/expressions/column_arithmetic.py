@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.operands import Constant, Flags, Operand, both, validity

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.arrow_numbers import arrow_numbers
 from gpugda.data.chunked_column import chunks_of
 from gpugda.data.columns import Column, ColumnKind, column_from_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from gpugda.errors import ConfigurationError
 from gpugda.execute.result_table import ResultTable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from neo4j import EagerResult as EagerResult  # for rooms that may not import the driver
     from neo4j.graph import Graph
 
     from gpugda.data.data_graph import DataGraph
@@ -149,6 +150,10 @@ class Result:
             found += some
         return found
 
+    @overload
+    def single(self, strict: Literal[True]) -> neo4j.Record: ...
+    @overload
+    def single(self, strict: bool = False) -> neo4j.Record | None: ...
     def single(self, strict: bool = False) -> neo4j.Record | None:
         """The single remaining record; discards all others.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpugda.result.result import Result
     from gpugda.serve.framing import Version
     from gpugda.serve.messages import NoticeFilter
+    from gpugda.types import Engine
 
 __all__ = ["FAR_SECONDS", "Answer", "Work", "Workers", "answer_on_graph"]
 
@@ -158,7 +159,7 @@ def answer_on_graph(
     text: str,
     parameters: Mapping[str, Any],
     timeout: float | None,
-    engine: str,
+    engine: Engine,
 ) -> tuple[Result, dict[str, Any]]:
     """Runs a query on an embedded graph: the result, and the plan if the query asks for it."""
     result = accelerator.run(text, parameters, engine=engine, timeout=timeout or FAR_SECONDS)

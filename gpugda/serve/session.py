@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpugda.serve.answers import Workers
     from gpugda.serve.conversation import Link
     from gpugda.serve.settings import Settings
+    from gpugda.types import Engine
 
 __all__ = ["Session"]
 
@@ -61,7 +62,7 @@ class Session(Conversation):
         self._next_qid = 0
         self._in_transaction = False
         self._deadline: float | None = None
-        self._engine = "auto"
+        self._engine: Engine = "auto"
 
     @property
     def is_idle(self) -> bool:
@@ -238,7 +239,7 @@ class Session(Conversation):
         engine = metadata.get("gpugda", "auto") if isinstance(metadata, dict) else "auto"
         if engine not in _ENGINES:
             raise RefusedError(_ARGUMENT, f"gpugda is {str(engine)[:40]!r}; here it can be 'gpu'.")
-        self._engine = engine
+        self._engine = "gpu" if engine == "gpu" else "auto"
         self._wanted_here = NoticeFilter(extra, self._wanted)
         self._next_qid = 0
 

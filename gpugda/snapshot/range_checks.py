@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, encode_objects
 from gpugda.data.patches.patched import whole

@@ -60,7 +60,7 @@ def small_graph():
 def test_peers_count_as_neo4j_does(peer):
     module, distribution = PEERS[peer]
     if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{distribution} is not installed (pip install 'gpugda[peers]')")
+        pytest.skip(f"{distribution} is not installed (pip install --group peers)")
     graph = small_graph()
     child = Child(peer, graph, None)
     wrong = set()

@@ -1,6 +1,6 @@
 """Compares gpugda with its peers; every count is checked, a wrong one of gpugda fails.
 
-Needs `pip install 'gpugda[peers]'`. As a test: `make bench`. By hand, on any device:
+Needs `pip install --group peers`. As a test: `make bench`. By hand, on any device:
 
     python tests/benchmarks/test_peers.py [--device DEVICE] [--peers ladybug,neug] [--graphs wiki-Vote,umls]
         [--queries paths] [--full]
@@ -434,7 +434,7 @@ def options(words: list[str]) -> argparse.Namespace:
     if unknown := set(asked.peers) - set(PEERS):
         parser.error(f"{', '.join(unknown)}: peers are {', '.join(PEERS)}")
     if absent := set(asked.peers) - set(installed_peers()):
-        parser.error(f"not installed: {', '.join(absent)} (pip install 'gpugda[peers]')")
+        parser.error(f"not installed: {', '.join(absent)} (pip install --group peers)")
     return asked
 
 
@@ -490,7 +490,7 @@ def test_supported_queries_of_each_peer():
 @pytest.mark.perf
 def test_peers(capsys):
     if "ladybug" not in installed_peers():
-        pytest.skip("not installed: ladybug (pip install 'gpugda[peers]')")
+        pytest.skip("not installed: ladybug (pip install --group peers)")
     asked = options([])
     with capsys.disabled():
         rows = [row for graph in asked.graphs.split(",") for row in compare(graph, asked)]

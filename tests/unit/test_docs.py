@@ -188,6 +188,12 @@ def test_every_error_is_documented():
     assert set(gpugda.errors.__all__) - {"GpugdaError"} <= first_cells("errors.md")
 
 
+def test_every_public_name_is_listed():
+    page = (DOCS / "stability.md").read_text(encoding="utf-8")
+    table = page.partition("| names that |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == set(gpugda.__all__)
+
+
 def test_the_citation_has_the_packages_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")

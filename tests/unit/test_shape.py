@@ -133,6 +133,18 @@ def test_a_first_query_loads_few_modules():
     assert loaded_by_first_query(query, rare, nodes, relationships) == []
 
 
+@pytest.mark.device
+def test_a_first_count_on_a_snapshot_does_without_arrows_functions():
+    query = "MATCH (w:Word {name: 'dog'})-->(s) RETURN count(*)"
+    code = (
+        "import sys, gpugda\n"
+        "with gpugda.connect('sample:wordnet') as opened:\n"
+        f"    opened.run({query!r}, engine='gpu').values()\n"
+        "print('pyarrow.compute' in sys.modules)"
+    )
+    assert printed_by(code) == "False"
+
+
 def test_importing_takes_less_than_a_tenth_of_a_second():
     def of_children():
         times = os.times()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.column import Column
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, merge_strings

@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import StringDictionary, encode_strings
 from gpugda.errors import UnsupportedQueryError

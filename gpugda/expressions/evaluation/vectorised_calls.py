@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.compute as pc
 
+from gpugda.data import arrow_compute as pc
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import StringDictionary
