@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.batches import RelationshipBatch, id_array
+from gpugda.data.values.arrow_numbers import numpy_numbers
 from gpugda.errors import StaleSnapshotError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
 
-from gpugda.data.dehydration import for_driver
+from gpugda.data.values.dehydration import for_driver
 from gpugda.errors import QueryTimeoutError
 from gpugda.ports import NativeAnswer
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, column_from_values, concatenate
+from gpugda.data.values.columns import Column, column_from_values, concatenate
 from gpugda.errors import SourceError, StaleSnapshotError
 
 from .bolt_pages import IdList, Pace, cut

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import ObjectDictionary, encode_objects, merge_objects
-from gpugda.data.temporal import at_offset_zero, neo4j_time, zone_name
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import ObjectDictionary, encode_objects, merge_objects
+from gpugda.data.values.temporal import at_offset_zero, neo4j_time, zone_name
 
 from .bolt_pages import Pace, cut
 from .bolt_reading import PageReader, Question

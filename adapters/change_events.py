@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
-from gpugda.data.columns import column_from_values
 from gpugda.data.patches.sorted_sets import sorted_distinct
+from gpugda.data.values.columns import column_from_values
 from gpugda.errors import SourceError
 from gpugda.ports import ChangeBatch, LabelChanges, PropertyChanges, TouchedEntities
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.data.column import Column
+    from gpugda.data.values.column import Column
     from gpugda.ports import DatabaseVersion
 
 __all__ = ["ChangeEvents", "EntityEvents", "PropertyEvents", "net_changes"]

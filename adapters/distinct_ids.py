@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
-from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.threads import in_threads, pieces_of
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.arrow_numbers import arrow_numbers, numpy_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
-from gpugda.data.columns import Column, column_from_arrow, column_from_values
+from gpugda.data.values.columns import Column, column_from_arrow, column_from_values
 from gpugda.errors import SourceError
 
 from .graphml_bounds import (

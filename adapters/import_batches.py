@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
 from gpugda.data.batches import NodeBatch, RelationshipBatch
-from gpugda.data.columns import Column, column_from_arrow
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.columns import Column, column_from_arrow
 from gpugda.errors import SourceError
 
 from .import_values import TextRules, property_column

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from gpugda.data import arrow_compute as pc
+from gpugda.data.values import arrow_compute as pc
 from gpugda.errors import SourceError
 
 from .csv_records import RecordReader, first_record

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
-from gpugda.data.columns import Column, column_from_arrow, column_from_values
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.columns import Column, column_from_arrow, column_from_values
 from gpugda.errors import QueryError, SourceError
 from gpugda.expressions.temporal import durations
 from gpugda.expressions.temporal.moments import value_of_moment
@@ -155,7 +155,7 @@ def _row_of_element(lists: pa.ListArray, element: int) -> int:
 
 
 def _lists_of_objects(lists: pa.ListArray, elements: Column) -> Column:
-    from gpugda.data.columns import to_values
+    from gpugda.data.values.columns import to_values
 
     flat = iter(to_values(elements))
     lengths = pc.list_value_length(lists).to_pylist()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
+from gpugda.data.values.arrow_numbers import numpy_numbers, valid_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

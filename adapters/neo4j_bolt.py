@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gpugda.data.column import Column
+    from gpugda.data.values.column import Column
     from gpugda.ports import ChangeSource, EntityRows, GraphBatches, Progress, ServerFacts
 
 __all__ = ["BoltSource"]

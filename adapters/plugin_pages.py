@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.arrow_numbers import arrow_numbers
 from gpugda.data.batches import NodeBatch, RelationshipBatch, id_array
+from gpugda.data.values.arrow_numbers import arrow_numbers
 
 from .bolt_pages import IdRange
 from .bolt_reading import Call

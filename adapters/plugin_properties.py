@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.column import Column, ColumnKind
-from gpugda.data.columns import column_from_arrow, column_from_values
+from gpugda.data.values.column import Column, ColumnKind
+from gpugda.data.values.columns import column_from_arrow, column_from_values
 from gpugda.errors import SourceError, StaleSnapshotError
 
 from .bolt_pages import IdList

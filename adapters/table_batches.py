@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
-from gpugda.data.arrow_numbers import arrow_numbers, arrow_texts, numpy_numbers
 from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.arrow_numbers import arrow_numbers, arrow_texts, numpy_numbers
 from gpugda.errors import SourceError
 
 from .distinct_ids import distinct_ids

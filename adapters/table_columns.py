@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.arrow_numbers import arrow_numbers
-from gpugda.data.columns import Column, column_from_arrow, column_from_values
-from gpugda.data.temporal import zone_name
+from gpugda.data.values.arrow_numbers import arrow_numbers
+from gpugda.data.values.columns import Column, column_from_arrow, column_from_values
+from gpugda.data.values.temporal import zone_name
 from gpugda.errors import SourceError
 
 __all__ = ["TableColumns", "one_array", "open_table"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
+from gpugda.data.values import arrow_compute as pc
 from gpugda.errors import SourceError
 
 from .csv_records import CsvFormat, RecordReader

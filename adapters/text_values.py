@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
+from gpugda.data.values import arrow_compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable

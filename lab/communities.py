@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.integer_sets import unique_values
 from gpugda.data.threads import in_threads, in_threads_ahead
-from gpugda.data.unique_values import unique_values
 from lab.community_plan import plan_communities
 
 if TYPE_CHECKING:

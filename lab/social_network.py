@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
 from gpugda.errors import ConfigurationError
 from lab.drawing import Lists, Order, drawn, popularity, skewed
 

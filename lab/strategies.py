@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpugda.bench.folders import made_folder
 from gpugda.bench.machine import describe_machine
 from gpugda.config import parse_bytes, requested_device
-from gpugda.device.compile_processes import start_compile_processes
+from gpugda.device.background_compilation import start_compile_processes
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.row_building import build_rows
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.sorting import RowSorter, SortedRows, Unsorted
-    from gpugda.device.compile_processes import CompileProcesses
+    from gpugda.device.background_compilation import CompileProcesses
     from gpugda.match.matcher import Matcher
     from gpugda.ports import Progress
     from lab.variants import MatcherMaker

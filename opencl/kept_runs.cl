@@ -1,5 +1,5 @@
 /* Selects the runs of the kept entries of a chunk, if the device does not know all runs (see
-   gpugda/match/extend/segments/kept_runs.py and kept_entries.cl). Work split:
+   gpugda/match/extend/segments/reducer.py and kept_entries.cl). Work split:
 
           find_runs     one item per 32 runs that begin in the chunk: sets the bit of each run that keeps entries
           write_runs    one item per 32 runs: copies their types, writes their new starts; the first item writes

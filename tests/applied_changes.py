@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 
 
 @dataclass

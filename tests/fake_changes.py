@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
-from gpugda.data.columns import column_from_values
+from gpugda.data.values.columns import column_from_values
 from gpugda.ports import ChangeBatch, ChangeGap, LabelChanges, PropertyChanges, TouchedEntities
 
 

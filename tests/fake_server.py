@@ -13,7 +13,7 @@ from fake_changes import FakeChanges
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import column_from_values
+from gpugda.data.values.columns import column_from_values
 from gpugda.errors import StaleSnapshotError
 from gpugda.ports import (
     DatabaseVersion,

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import column_from_values
 from gpugda.data.data_graph import DataGraph
+from gpugda.data.values.columns import column_from_values
 from gpugda.ports import IdentifierPrefixes
 
 NodeSpec = tuple[str | Sequence[str], Mapping[str, Any]]

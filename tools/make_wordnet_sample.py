@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import column_from_values
+from gpugda.data.values.columns import column_from_values
 from gpugda.ports import GraphBatches
 from gpugda.snapshot.array_files import checksums, map_file
 from gpugda.snapshot.manifest import MANIFEST, FileEntry, read_manifest

@@ -15,7 +15,7 @@ from gpugda.accelerate.call import QueryCall, QueryCalls, another_user, bookmark
 from gpugda.accelerate.notifications import Notifications
 from gpugda.accelerate.session_state import SessionState
 from gpugda.accelerate.transformers import for_our_result
-from gpugda.data.dehydration import for_driver
+from gpugda.data.values.dehydration import for_driver
 
 if TYPE_CHECKING:
     from gpugda.accelerate.gate import Gate

@@ -11,7 +11,7 @@ from gpugda.accelerate.async_result import AsyncAcceleratedResult
 from gpugda.accelerate.call import bookmarks_of, timeout_of, transaction_options
 from gpugda.accelerate.statement import statement_of
 from gpugda.accelerate.transaction import TransactionState
-from gpugda.data.dehydration import for_driver
+from gpugda.data.values.dehydration import for_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

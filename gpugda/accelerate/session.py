@@ -9,7 +9,7 @@ from neo4j.exceptions import ResultFailedError
 from gpugda.accelerate.call import timeout_of, transaction_options
 from gpugda.accelerate.statement import statement_of
 from gpugda.accelerate.transaction import AcceleratedTransaction, TransactionState
-from gpugda.data.dehydration import for_driver
+from gpugda.data.values.dehydration import for_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

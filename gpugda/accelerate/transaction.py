@@ -19,7 +19,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from gpugda.accelerate.statement import Statement, statement_of
-from gpugda.data.dehydration import for_driver
+from gpugda.data.values.dehydration import for_driver
 
 if TYPE_CHECKING:
     from gpugda.accelerate.gate import Gate

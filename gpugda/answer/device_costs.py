@@ -10,7 +10,7 @@ from gpugda.execute.needs import need_of
 from gpugda.match.count.limits import may_use_vectors
 from gpugda.match.need import Count
 from gpugda.match.registry import DEFAULT_STRATEGY
-from gpugda.match.special.expected_triangles import expected_triangles
+from gpugda.match.special.ranked_triangles import expected_triangles
 from gpugda.plan.cost import CPU_DEVICE
 from gpugda.plan.route.route import RouteInput
 from gpugda.plan.route.streaming import StoredGraph, streaming

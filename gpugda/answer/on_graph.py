@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.unknown_names import names_to_look_up, remarks_on_names
 from gpugda.deadline import working_until
-from gpugda.match.embeddings import StrategyReport
-from gpugda.match.join_progress import JoinProgress
+from gpugda.match.embeddings import JoinProgress, StrategyReport
 from gpugda.query.parser import tree_of
 from gpugda.query.statement import Statement
 from gpugda.result.result import Result

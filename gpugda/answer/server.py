@@ -26,7 +26,7 @@ from gpugda.answer.faults import as_internal_errors, log_fault
 from gpugda.answer.following import following_status
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import SnapshotAnswers
-from gpugda.data.columns import ColumnKind
+from gpugda.data.values.columns import ColumnKind
 from gpugda.deadline import working_until
 from gpugda.errors import (
     DeviceError,

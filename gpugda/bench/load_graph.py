@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from gpugda.bench.cases import quoted
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.property_store import PropertyStore
+    from gpugda.data.values.property_store import PropertyStore
     from gpugda.ports import Progress
 
 __all__ = ["GraphCounts", "counts_of", "create_indexes", "drop_indexes", "load_into"]

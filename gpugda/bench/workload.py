@@ -10,7 +10,7 @@ import numpy as np
 from gpugda.bench.cases import Case, cases_of
 from gpugda.bench.query_file import application_cases, cases_of_file, read_parameters
 from gpugda.bench.random_queries import DENSITIES, RandomQuery, random_queries
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from gpugda.calibration.kept import keep_device_rates, kept_device_rates
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import column_from_values
+from gpugda.data.values.columns import column_from_values
 from gpugda.device.memory.uploads import PageLocked
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from gpugda.data.columns import Column
+    from gpugda.data.values.columns import Column
 
 __all__ = ["NodeBatch", "RelationshipBatch", "id_array"]
 

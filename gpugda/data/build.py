@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.arrow_numbers import numpy_numbers
-from gpugda.data.concatenation import concatenate_columns
-from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.data_graph import DataGraph
-from gpugda.data.external_ids import ExternalIds
+from gpugda.data.external_ids import ArrivingIds, ExternalIds
 from gpugda.data.identifiers import IdentifierMap, NameTable, Origin, name_id_type
 from gpugda.data.labels import label_rows
-from gpugda.data.progress import Progress, SilentProgress
-from gpugda.data.property_store import PropertyStore
-from gpugda.data.relationship_ids import ArrivingIds
 from gpugda.data.sorting import Unsorted, sorted_rows
+from gpugda.data.statistics.counting import (
+    LabelSets,
+    gather_statistics,
+)
 from gpugda.data.stored_lists import with_stored_lists
 from gpugda.data.threads import beside, in_threads, pieces_of
+from gpugda.data.values.arrow_numbers import numpy_numbers
+from gpugda.data.values.chunked_column import concatenate_columns
+from gpugda.data.values.property_store import PropertyStore
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -30,14 +32,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.batches import NodeBatch, RelationshipBatch
-    from gpugda.data.column import Column
-    from gpugda.data.counting import RowCounter
     from gpugda.data.sorting import RowSorter, SortedRows
+    from gpugda.data.statistics.counting import RowCounter
+    from gpugda.data.values.column import Column
     from gpugda.types import NameId
 
+__all__ = ["MAX_COUNT", "Batches", "Progress", "SilentProgress", "build_data_graph", "empty_graph"]
+
+
+class Progress(Protocol):
+    """Receives the progress of long work; a source port's progress has this interface."""
+
+    def phase(self, name: str, total: int | None = None) -> None:
+        """Starts a new phase of ``total`` units of work, if known."""
+
+    def advance(self, amount: int) -> None:
+        """Reports that ``amount`` more units are done."""
+
+
+class SilentProgress:
+    """Ignores all progress."""
+
+    def phase(self, name: str, total: int | None = None) -> None:
+        """Does nothing."""
+
+    def advance(self, amount: int) -> None:
+        """Does nothing."""
+
+
+if TYPE_CHECKING:
     _Codes = NDArray[np.int32] | NDArray[np.uint16]
 
-__all__ = ["MAX_COUNT", "Batches", "build_data_graph"]
 
 logger = logging.getLogger(__name__)
 
@@ -410,3 +435,18 @@ def _check_count(count: int, what: str) -> None:
         raise SourceError(
             f"more than {MAX_COUNT:,} {what}: indexes are 32 bits, so load a part of the graph"
         )
+
+
+class _NoBatches:
+    """A source without nodes and relationships."""
+
+    nodes = ()
+    relationships = ()
+    element_ids = None
+    properties_complete = True
+
+
+@lru_cache(maxsize=1)
+def empty_graph() -> DataGraph:
+    """A graph without nodes, for result tables that refer to no graph."""
+    return build_data_graph(_NoBatches())

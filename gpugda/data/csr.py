@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gpugda.data.patches.patched import Patched, stored_bytes, whole
 from gpugda.data.runs import repeated
 from gpugda.data.threads import in_threads_ahead, pieces_of
 from gpugda.deadline import check_time
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.data.patches.patched import Array
     from gpugda.types import NameId
 
-__all__ = ["Csr", "CsrParts"]
+__all__ = ["Csr", "CsrParts", "csr_of"]
 
 _PIECE = 1 << 22
 """Runs that a thread reads between two checks of the deadline."""
@@ -220,3 +221,70 @@ def _check(offsets: NDArray[np.uint32], total: int, name: str) -> None:
 def _demand(holds: bool, what: str) -> None:
     if not holds:
         raise ValueError(what)
+
+
+class PatchedCsr(Csr):
+    """A `Csr` over patched arrays."""
+
+    __slots__ = ("_parts",)
+    _parts: CsrParts
+
+    def __init__(self, parts: CsrParts) -> None:
+        object.__setattr__(self, "_parts", parts)
+
+    @property
+    def parts(self) -> CsrParts:
+        """See `Csr`."""
+        return self._parts
+
+    @property
+    def row_offsets(self) -> NDArray[np.uint32]:
+        """See `Csr`; materialised, like all the arrays below."""
+        return whole(self._parts.row_offsets)
+
+    @property
+    def neighbours(self) -> NDArray[np.uint32]:
+        """See `Csr`."""
+        return whole(self._parts.neighbours)
+
+    @property
+    def relationship_indexes(self) -> NDArray[np.uint32] | None:
+        """See `Csr`."""
+        indexes = self._parts.relationship_indexes
+        return None if indexes is None else whole(indexes)
+
+    @property
+    def run_offsets(self) -> NDArray[np.uint32]:
+        """See `Csr`."""
+        return whole(self._parts.run_offsets)
+
+    @property
+    def run_types(self) -> NDArray[NameId]:
+        """See `Csr`."""
+        return whole(self._parts.run_types)
+
+    @property
+    def run_starts(self) -> NDArray[np.uint32]:
+        """See `Csr`."""
+        return whole(self._parts.run_starts)
+
+    @property
+    def node_count(self) -> int:
+        """See `Csr`."""
+        return len(self._parts.row_offsets) - 1
+
+    @property
+    def relationship_count(self) -> int:
+        """See `Csr`."""
+        return len(self._parts.neighbours)
+
+    @property
+    def nbytes(self) -> int:
+        """See `Csr`; size of the arrays as stored, and of their bases."""
+        return sum(stored_bytes(each) for each in self._parts if each is not None)
+
+
+def csr_of(parts: CsrParts) -> Csr:
+    """A `Csr` of these arrays, patched or not."""
+    arrays: list[Any] = list(parts)
+    return PatchedCsr(parts) if any(isinstance(each, Patched) for each in arrays) else Csr(*arrays)

@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.caching import LruCache
-from gpugda.data.degree_sample import DegreeSample, draw_nodes, find_hubs, is_sampled
-from gpugda.data.derived import Derived
-from gpugda.data.label_order import LabelOrder
-from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
-from gpugda.data.node_changes import NodeChanges
-from gpugda.data.parallel import ParallelCounts
+from gpugda.data.labels import LabelOrder, distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.patches.patched import stored_bytes, whole
-from gpugda.data.property_store import PropertyStore
-from gpugda.data.self_loops import SelfLoops
-from gpugda.data.skew import degrees_of_kind, reached_degree
-from gpugda.data.statistics import PendingCounts
+from gpugda.data.statistics.degree_sample import (
+    DegreeSample,
+    degrees_of_kind,
+    draw_nodes,
+    find_hubs,
+    is_sampled,
+    reached_degree,
+)
+from gpugda.data.statistics.derived import Derived
+from gpugda.data.statistics.graph_statistics import PendingCounts
+from gpugda.data.statistics.node_changes import NodeChanges
+from gpugda.data.statistics.parallel import ParallelCounts
+from gpugda.data.statistics.self_loops import SelfLoops
+from gpugda.data.values.property_store import PropertyStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping
@@ -27,13 +32,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.adjacency import Adjacency
-    from gpugda.data.column import Column
     from gpugda.data.csr import Csr
     from gpugda.data.external_ids import ExternalIds
     from gpugda.data.identifiers import NameTable
     from gpugda.data.patches.patched import Array
-    from gpugda.data.skew import Kind
-    from gpugda.data.statistics import GraphStatistics
+    from gpugda.data.statistics.degree_sample import Kind
+    from gpugda.data.statistics.graph_statistics import (
+        GraphStatistics,
+    )
+    from gpugda.data.values.column import Column
     from gpugda.types import NameId
 
 __all__ = ["DataGraph"]

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.data_graph import DataGraph
-from gpugda.data.property_store import PropertyStore
 from gpugda.data.sorting import Unsorted, outgoing_csr, reversed_csr
+from gpugda.data.statistics.counting import (
+    LabelSets,
+    gather_statistics,
+)
+from gpugda.data.values.property_store import PropertyStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.data.parallel import ParallelCounts
+from gpugda.data.statistics.parallel import ParallelCounts
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.statistics import GraphStatistics
+    from gpugda.data.statistics.graph_statistics import (
+        GraphStatistics,
+    )
 
 __all__ = ["assumptions_hold"]
 

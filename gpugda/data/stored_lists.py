@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.column import Column, ColumnKind
-from gpugda.data.dictionaries import ObjectDictionary, encode_objects
+from gpugda.data.values.column import Column, ColumnKind
+from gpugda.data.values.dictionaries import ObjectDictionary, encode_objects
 from gpugda.errors import SourceError
 from gpugda.values import kind_of
 

@@ -4,22 +4,118 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
+from concurrent.futures import Future
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpugda.device.compilations import Compilations
+from gpugda.deadline import seconds_left
 from gpugda.device.devices import DeviceInfo, choose_device, list_devices
 from gpugda.device.failures import device_failure
 from gpugda.device.profile import CPU, GPU
-from gpugda.device.spare_contexts import LoadedContext, keep_context, kept_context
-from gpugda.errors import DeviceError
+from gpugda.errors import DeviceError, StillCompilingError
 from gpugda.process import process_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DeviceContext", "DeviceInfo", "choose_device", "list_devices"]
+
+__all__ = [
+    "Compilations",
+    "DeviceContext",
+    "DeviceInfo",
+    "LoadedContext",
+    "choose_device",
+    "keep_context",
+    "kept_context",
+    "list_devices",
+]
+
+
+class Compilations:
+    """Compilations in progress, one thread each. Callers hold the device's lock."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Future[Any]] = {}
+
+    def result(self, file: str, make: Callable[[], Any], deadline: float | None) -> Any:
+        """Waits for the result of ``make``, or of an earlier call for the same file that timed out.
+
+        Raises:
+            QueryTimeoutError: The deadline passed. The compilation goes on for the next caller.
+        """
+        if file not in self._files:
+            self._files[file] = _begun(make, f"gpugda compiles {file}")
+        future = self._files[file]
+        try:
+            found = future.result(seconds_left(deadline))
+        except TimeoutError:
+            raise StillCompilingError(
+                f"{file} was still compiled for the device when the time limit came, which is "
+                "needed once: ask again, or give it more time"
+            ) from None
+        except BaseException:
+            if future.done():
+                del self._files[file]  # the next caller tries again
+            raise
+        del self._files[file]
+        return found
+
+    def close(self) -> None:
+        """Waits for all compilations."""
+        for future in self._files.values():
+            future.exception()
+        self._files.clear()
+
+
+def _begun(make: Callable[[], Any], name: str) -> Future[Any]:
+    future: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(make())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, name=name).start()
+    return future
+
+
+_MAX_CONTEXTS = 4
+
+_kept: defaultdict[tuple[int, int], list[LoadedContext]] = defaultdict(list)
+"""Contexts by process (as OpenCL does not survive a fork) and device."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedContext:
+    """An OpenCL context that one device context uses at a time.
+
+    Args:
+        context: pyopencl's context.
+        programs: Built programs by text and options.
+    """
+
+    context: Any
+    programs: dict[tuple[str, tuple[str, ...]], Any] = field(default_factory=dict)
+
+
+def keep_context(info: DeviceInfo, loaded: LoadedContext) -> None:
+    """Keeps a context for the next user of the device; nothing may run on it any more."""
+    kept = _kept[process_id(), info.handle.int_ptr]
+    if len(kept) < _MAX_CONTEXTS:
+        kept.append(loaded)
+
+
+def kept_context(info: DeviceInfo) -> LoadedContext | None:
+    """An unused context, which the caller then owns; None if there is none."""
+    kept = _kept[process_id(), info.handle.int_ptr]
+    try:
+        return kept.pop()
+    except IndexError:
+        return None
+
 
 L = TypeVar("L")
 

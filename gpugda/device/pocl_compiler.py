@@ -21,7 +21,6 @@ import pyopencl as cl
 
 from gpugda.device.context import DeviceContext
 from gpugda.device.devices import list_devices
-from gpugda.device.first_launch import launch_once
 from gpugda.device.pocl_entries import (
     BUILD_OPTIONS,
     files_of,
@@ -31,6 +30,7 @@ from gpugda.device.pocl_entries import (
     program_path,
     remove_unused,
 )
+from gpugda.device.program import launch_once
 from gpugda.device.program_cache import keep_program_or_fail, kept_program
 from gpugda.errors import GpugdaError
 from gpugda.folders import has_room

@@ -8,27 +8,22 @@ import warnings
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyopencl as cl
 
 from gpugda.deadline import working_deadline
-from gpugda.device.compiled import is_compiled
 from gpugda.device.failures import device_failure
-from gpugda.device.first_launch import launch_each_once, launch_once
 from gpugda.device.kernel_text import kernel_files, kernel_names, kernel_text, only_kernel
 from gpugda.device.pocl_programs import (
     LARGE_ITEMS,
     Program,
     compile_kernels,
     has_compiler,
+    has_kernels,
     load_program,
     missing_kernels,
 )
-from gpugda.device.program_cache import (
-    discard_program,
-    keep_program,
-    kept_program,
-    program_file,
-)
+from gpugda.device.program_cache import discard_program, keep_program, kept_program, program_file
 from gpugda.errors import DeviceError
 from gpugda.types import first_line
 
@@ -38,6 +33,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.context import DeviceContext
 
+
 __all__ = [
     "GRAPH",
     "Kernel",
@@ -45,10 +41,100 @@ __all__ = [
     "build_file",
     "build_share",
     "get_kernel",
+    "is_compiled",
     "is_everything_built",
+    "launch_each_once",
+    "launch_once",
 ]
 
+
+def is_compiled(context: DeviceContext, texts: Mapping[str, str]) -> bool:
+    """True if no query on the device has to wait for a compiler.
+
+    Args:
+        context: The device.
+        texts: Texts of its kernels, by file.
+    """
+    context.everything_compiled = all(_is_kept(context, each) for each in texts.values())
+    return context.everything_compiled
+
+
+def _is_kept(context: DeviceContext, text: str) -> bool:
+    profile = context.profile
+    for options in ([*profile.options, *profile.defines], [*profile.defines]):
+        if context.is_pocl:
+            if has_kernels(context.info, text, options, context.group_size):
+                return True
+        else:
+            path = program_file(context.info, text, options)
+            if path is not None and path.exists():
+                return True
+    return False
+
+
 _LOGGER = logging.getLogger("gpugda.device")
+_BYTES: Final = 1 << 20
+_LOCAL_BYTES: Final = 1 << 12
+_SCALAR_TYPES: Final = {"uint": np.uint32, "ulong": np.uint64, "int": np.int32}
+_DESCRIPTION: Final = "words"
+
+
+def launch_each_once(context: DeviceContext, program: Any) -> None:
+    """Launches every kernel of a built program once and waits for it.
+
+    Raises:
+        DeviceError: A launch failed.
+    """
+    for kernel in program.all_kernels():
+        launch_once(context, kernel)
+
+
+def launch_once(context: DeviceContext, kernel: Any, groups: int = 1) -> None:
+    """Launches a kernel without work and waits for it, which makes PoCL compile it.
+
+    Args:
+        context: The device.
+        kernel: pyopencl's kernel.
+        groups: Number of work groups.
+
+    Raises:
+        DeviceError: The launch failed.
+    """
+    zeros, ones = (_filled(context, value) for value in (0, 1))
+    group = (context.group_size,)
+    name = kernel.function_name
+    try:
+        arguments = [_nothing(kernel, number, zeros, ones) for number in range(kernel.num_args)]
+    except cl.Error as error:  # built without the option that records parameter names and types
+        _LOGGER.debug("%s is compiled at its first launch: %s", name, error)
+        return
+    try:
+        kernel.set_args(*arguments)
+        size = (context.group_size * groups,)
+        cl.enqueue_nd_range_kernel(context.queue, kernel, size, group)
+        context.finish()
+    except cl.Error as error:
+        raise device_failure(error, f"launching {name}", context.info.name) from error
+
+
+def _filled(context: DeviceContext, value: int) -> Any:
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    content = np.full(_BYTES // 4, value, np.uint32)
+    doing = "making a buffer for first launches"
+    return context.call(doing, cl.Buffer, context.context, flags, hostbuf=content)
+
+
+def _nothing(kernel: Any, number: int, zeros: Any, ones: Any) -> Any:
+    """The argument for a parameter that leaves the kernel without work."""
+    ask, qualifiers = cl.kernel_arg_info, cl.kernel_arg_address_qualifier
+    qualifier = kernel.get_arg_info(number, ask.ADDRESS_QUALIFIER)
+    if qualifier == qualifiers.LOCAL:
+        return cl.LocalMemory(_LOCAL_BYTES)  # its size does not change what is compiled
+    if qualifier != qualifiers.PRIVATE:
+        return ones if kernel.get_arg_info(number, ask.NAME) == _DESCRIPTION else zeros
+    return _SCALAR_TYPES[kernel.get_arg_info(number, ask.TYPE_NAME)](0)
+
+
 # Loading a file from disk takes 0.03 s to 0.06 s, compiling it 0.2 s and more.
 _SLOW_BUILD_SECONDS = 0.15
 _ONLY_FOR = {

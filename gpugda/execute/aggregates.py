@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.distinct_counts import distinct_counts
 from gpugda.execute.grouped_rows import Rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column
+from gpugda.data.values.columns import Column
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.expressions.lists import ColumnLists, PathRows
 from gpugda.expressions.operands import Constant, Operand, take

@@ -13,8 +13,8 @@ from gpugda.match.embeddings import StrategyReport
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpugda.data.columns import Column
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.values.columns import Column
     from gpugda.execute.batch import Batch
     from gpugda.expressions.environment import SubqueryRunner
     from gpugda.expressions.operands import Operand

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
 from gpugda.device.launch.path_levels import SEARCHES_A_WORD
 from gpugda.execute.trails import Level
 from gpugda.match.special.path_search import searches_that_fit

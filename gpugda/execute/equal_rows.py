@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import offsets_of
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.deadline import checked
 from gpugda.execute.entry_windows import entries_of
 from gpugda.expressions.operands import Constant, Operand, used_codes

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import ColumnKind
-from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.data.values.columns import ColumnKind
+from gpugda.data.values.dictionaries import ObjectDictionary
 from gpugda.errors import UnsupportedQueryError
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Constant, Operand, used_codes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.group_keys import group_key
 from gpugda.execute.grouping import Groups, group_rows, single_rows

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.data.columns import Column
+    from gpugda.data.values.columns import Column
 
 __all__ = ["Rows"]
 

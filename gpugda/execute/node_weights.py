@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.property_store import PropertyNotReadError
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.property_store import PropertyNotReadError
 from gpugda.errors import GpugdaError
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.deadline import checked
 from gpugda.expressions.operands import Constant, Operand, used_codes
 from gpugda.expressions.temporal.moment_columns import moments_of

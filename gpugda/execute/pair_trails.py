@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
 from gpugda.execute.compact import compacted
 from gpugda.execute.host_walks import HostWalks, walks_that_fit
 from gpugda.execute.selected_trails import TrailsAsked, selected_trails

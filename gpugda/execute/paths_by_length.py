@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
 from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.trails import Level, trails
 

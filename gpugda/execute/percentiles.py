@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.order_keys import float_order
 from gpugda.execute.stable_order import stable_order, stable_order_of_keys
 from gpugda.expressions.computed_columns import column_of

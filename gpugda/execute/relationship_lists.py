@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.integer_sets import unique_values
 from gpugda.data.runs import places_in_runs
-from gpugda.data.unique_values import unique_values
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.operands import distinct_values
 from gpugda.values import Entity

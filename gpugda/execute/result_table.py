@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpugda.data.columns import Column
+from gpugda.data.values.columns import Column
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.entity_properties import EntityProperties
+    from gpugda.data.values.property_store import EntityProperties
 
 __all__ = ["ResultTable"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.deadline import check_time, checked
 from gpugda.execute.group_keys import holds_nan, nan_error, refuse_nans
 from gpugda.execute.stable_order import stable_order

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.chunked_column import ChunkedColumn, can_be_chunked
-from gpugda.data.columns import Column, ColumnKind, concatenate
-from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.data.values.chunked_column import ChunkedColumn, can_be_chunked
+from gpugda.data.values.columns import Column, ColumnKind, concatenate
+from gpugda.data.values.dictionaries import ObjectDictionary
 from gpugda.expressions.lists import joined_lists
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values, take
 from gpugda.expressions.temporal.rows import joined_moments

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.trail_sets import met_again
 from gpugda.execute.trails import adjacency_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.batch import CARRIED, Batch
 from gpugda.execute.equal_rows import distinguishing
 from gpugda.execute.grouping import group_rows

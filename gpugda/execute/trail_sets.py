@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
 from gpugda.deadline import check_time
 from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.execute.stable_order import stable_order
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.adjacency import Adjacency
-    from gpugda.data.columns import Column
+    from gpugda.data.values.columns import Column
     from gpugda.execute.relationship_lists import RelationshipLists
 
 __all__ = ["NumberedSteps", "TrailSets", "met_again", "numbered", "trail_sets"]

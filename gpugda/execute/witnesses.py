@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.node_sets import has_nodes, nodes_of
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import has_nodes, nodes_of, unique_values
 from gpugda.match.candidates.label_words import program_bits
 from gpugda.match.candidates.selections import bitmap_of
 from gpugda.match.embeddings import Embeddings

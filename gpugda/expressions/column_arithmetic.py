@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
-from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.arrow_numbers import arrow_numbers, numpy_numbers
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.operands import Constant, Flags, Operand, both, validity
 from gpugda.query.ast import BinaryOperator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.boolean_columns import UNKNOWN, Truth, not_, pairwise
 from gpugda.expressions.compare_moments import moments_equal, moments_less
 from gpugda.expressions.number_columns import numbers_at_most, numbers_equal, numbers_less

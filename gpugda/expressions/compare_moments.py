@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.data.columns import Column
+from gpugda.data.values.columns import Column
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.operands import both, inverted, validity
 from gpugda.expressions.temporal.moment_columns import moments_of_operand

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind, column_from_values
-from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.data.values.columns import Column, ColumnKind, column_from_values
+from gpugda.data.values.dictionaries import ObjectDictionary
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gpugda.data.columns import Column
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.values.columns import Column
     from gpugda.expressions.operands import Operand
     from gpugda.expressions.parameters import Parameters
     from gpugda.query.ast import Expression

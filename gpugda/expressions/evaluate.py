@@ -22,7 +22,7 @@ from gpugda.text_order import as_stored
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gpugda.data.columns import Column
+    from gpugda.data.values.columns import Column
     from gpugda.expressions.boolean_columns import Truth
 
 __all__ = ["Environment", "evaluate", "evaluate_operand", "evaluate_truth", "evaluate_value"]

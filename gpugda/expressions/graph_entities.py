@@ -11,8 +11,8 @@ from gpugda.expressions.operands import value_at
 from gpugda.values import Entity
 
 if TYPE_CHECKING:
-    from gpugda.data.columns import Column
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.values.columns import Column
 
 __all__ = ["GraphEntities"]
 

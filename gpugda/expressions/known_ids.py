@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.columns import ColumnKind
+from gpugda.data.values.columns import ColumnKind
 from gpugda.values import is_number
 
 if TYPE_CHECKING:

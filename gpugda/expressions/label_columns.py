@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import ObjectDictionary, encode_strings
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import ObjectDictionary, encode_strings
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
 

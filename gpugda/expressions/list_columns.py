@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind, constant_null
 from gpugda.data.runs import are_consecutive, places_in_runs
+from gpugda.data.values.columns import Column, ColumnKind, constant_null
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.compare_columns import equal
 from gpugda.expressions.lists import ColumnLists

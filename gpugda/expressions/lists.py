@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind, concatenate
-from gpugda.data.driver_values import as_driver_gives
 from gpugda.data.runs import places_in_runs
+from gpugda.data.values.columns import Column, ColumnKind, concatenate
+from gpugda.data.values.driver_values import as_driver_gives
 from gpugda.expressions.operands import distinct_values, used_codes
 from gpugda.values import Entity, Path
 

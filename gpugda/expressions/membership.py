@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda import values
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import StringDictionary
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import StringDictionary
 from gpugda.expressions.boolean_columns import NEVER, UNKNOWN, Truth, pairwise
 from gpugda.expressions.compare_columns import equal, kind_of_operand
 from gpugda.expressions.list_columns import is_in_lists

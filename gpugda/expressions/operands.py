@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gpugda.data.columns import Column, ColumnKind, constant_null
-from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
+from gpugda.data.values.columns import Column, ColumnKind, constant_null
+from gpugda.data.values.dictionaries import ObjectDictionary, StringDictionary
 from gpugda.values import Entity
 
 if TYPE_CHECKING:

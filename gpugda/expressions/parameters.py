@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.dehydration import dehydrated
+from gpugda.data.values.dehydration import dehydrated
 from gpugda.errors import CypherTypeError, ParameterMissingError
 from gpugda.query.query_graph import ExpectedType
 from gpugda.values import kind_of

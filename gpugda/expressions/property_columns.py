@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import ObjectDictionary, StringDictionary
 from gpugda.expressions.operands import Constant, Operand
 
 if TYPE_CHECKING:

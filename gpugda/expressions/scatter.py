@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gpugda.data.columns import Column, ColumnKind, constant_null
-from gpugda.data.dictionaries import (
+from gpugda.data.values.columns import Column, ColumnKind, constant_null
+from gpugda.data.values.dictionaries import (
     ObjectDictionary,
     StringDictionary,
     encode_strings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.temporal import neo4j_spatial
+from gpugda.data.values.temporal import neo4j_spatial
 from gpugda.errors import CypherArgumentError
 from gpugda.expressions.kinds import kind_of_value
 from gpugda.expressions.numbers import added

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import StringDictionary, encode_strings, merge_strings
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import StringDictionary, encode_strings, merge_strings
 from gpugda.expressions.boolean_columns import UNKNOWN, Truth, pairwise
 from gpugda.expressions.operands import (
     Constant,

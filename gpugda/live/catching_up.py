@@ -10,8 +10,8 @@ from gpugda.data.increments.properties import with_own_stores
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpugda.data.column import Column
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.values.column import Column
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseVersion
 

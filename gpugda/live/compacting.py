@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.config import host_limit
 from gpugda.data.csr import CsrParts
-from gpugda.data.patched_column import PatchedColumn
 from gpugda.data.patches.patched import Patched
+from gpugda.data.values.chunked_column import PatchedColumn
 from gpugda.live.background import BackgroundWork, Stopped
 from gpugda.live.shared import SharedState
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.entity_properties import EntityProperties
+from gpugda.data.values.property_store import EntityProperties
 from gpugda.errors import StaleSnapshotError
 from gpugda.live.properties import MissingProperties
 from gpugda.result.entities_needed import entities_in

@@ -20,7 +20,7 @@ from gpugda.types import first_line
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.property_store import PropertyStore
+    from gpugda.data.values.property_store import PropertyStore
     from gpugda.live.catching_up import LateColumns
     from gpugda.loading import LoadedGraph
     from gpugda.ports import ChangeSource, DatabaseServer, DatabaseVersion

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.label_order import LabelOrder
+    from gpugda.data.labels import LabelOrder
     from gpugda.ports import ChangeBatch, DatabaseServer
 
 __all__ = ["learn_label_order", "learn_order"]

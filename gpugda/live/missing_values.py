@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.column import constant_null
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
+from gpugda.data.values.column import constant_null
 from gpugda.errors import StaleSnapshotError
 from gpugda.ports import ChangeGap
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.property_store import PropertyStore
+    from gpugda.data.values.property_store import PropertyStore
     from gpugda.ports import (
         ChangeBatch,
         ChangeSource,

@@ -12,9 +12,9 @@ from gpugda.live.catching_up import LateColumns
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpugda.data.column import Column
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.property_store import PropertyStore
+    from gpugda.data.values.column import Column
+    from gpugda.data.values.property_store import PropertyStore
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.batches import NodeBatch, RelationshipBatch, id_array
-from gpugda.data.label_order import LabelOrder
+from gpugda.data.labels import LabelOrder
+from gpugda.data.values.arrow_numbers import numpy_numbers
 from gpugda.errors import StaleSnapshotError
 from gpugda.live.label_order import learn_order
 from gpugda.ports import GraphBatches

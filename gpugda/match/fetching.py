@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpugda.device.launch.join import Table
 from gpugda.device.memory.staging import Staging
 from gpugda.match.embeddings import Embeddings
-from gpugda.match.host_table import HostTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +24,36 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.plan.variables import Variable
 
-__all__ = ["TableFetcher"]
+
+__all__ = ["HostTable", "TableFetcher", "joined_tables"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostTable:
+    """A table of partial embeddings, one per row.
+
+    Args:
+        columns: One ``uint32[row_count]`` per variable.
+        row_count: Number of rows; valid even if there are no columns.
+    """
+
+    columns: tuple[NDArray[np.uint32], ...]
+    row_count: int
+
+    def part(self, first: int, last: int) -> HostTable:
+        """Rows ``first … last-1``."""
+        return HostTable(tuple(each[first:last] for each in self.columns), last - first)
+
+
+def joined_tables(tables: Sequence[HostTable]) -> HostTable:
+    """Concatenates at least one table."""
+    if len(tables) == 1:
+        return tables[0]
+    columns = zip(*(each.columns for each in tables), strict=True)
+    return HostTable(
+        tuple(np.concatenate(each) for each in columns), sum(each.row_count for each in tables)
+    )
+
 
 _SHARE_FOR_COPY = 4
 

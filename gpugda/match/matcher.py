@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.device.graph.placement import Placement
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks, StrategyReport
-    from gpugda.match.host_table import HostTable
+    from gpugda.match.fetching import HostTable
     from gpugda.match.need import Groups, Need, Rows
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
     from gpugda.plan.variables import Variable

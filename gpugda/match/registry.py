@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from importlib.metadata import EntryPoint
 
-    from gpugda.data.statistics import GraphStatistics
+    from gpugda.data.statistics.graph_statistics import (
+        GraphStatistics,
+    )
     from gpugda.match.matcher import Matcher
     from gpugda.match.need import Need
     from gpugda.plan.pattern.orient import OrientedQuery

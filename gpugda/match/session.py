@@ -7,8 +7,11 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gpugda.device.background_compilation import BackgroundCompilation
-from gpugda.device.compile_processes import CompileProcesses, start_compile_processes
+from gpugda.device.background_compilation import (
+    BackgroundCompilation,
+    CompileProcesses,
+    start_compile_processes,
+)
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.driver_start import DriverStart
 from gpugda.device.graph.device_graph import DeviceGraph

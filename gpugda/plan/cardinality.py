@@ -14,7 +14,9 @@ from gpugda.query import ast
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gpugda.data.statistics import GraphStatistics
+    from gpugda.data.statistics.graph_statistics import (
+        GraphStatistics,
+    )
     from gpugda.plan.label_programs import Program
     from gpugda.plan.plan import BoundNode, BoundRelationship
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.skew import Kind
+    from gpugda.data.statistics.degree_sample import Kind
     from gpugda.plan.cardinality import End
     from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.query.query_graph import QueryRelationship

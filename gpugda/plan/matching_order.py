@@ -13,7 +13,9 @@ from gpugda.query.query_graph import is_anonymous
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gpugda.data.statistics import GraphStatistics
+    from gpugda.data.statistics.graph_statistics import (
+        GraphStatistics,
+    )
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = ["make_plan", "matching_order"]

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.identifiers import NameTable
-    from gpugda.data.statistics import GraphStatistics
+    from gpugda.data.statistics.graph_statistics import (
+        GraphStatistics,
+    )
 
 __all__ = ["PlanBasis"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.query.ast import Direction
 from gpugda.text_order import as_stored
 from gpugda.values import Entity, Path

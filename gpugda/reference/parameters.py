@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
-from gpugda.data.dehydration import dehydrated
+from gpugda.data.values.dehydration import dehydrated
 from gpugda.errors import CypherTypeError, ParameterMissingError
 from gpugda.query import ast
 from gpugda.reference.trees import parts_of

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
-from gpugda.data.arrow_numbers import arrow_numbers
-from gpugda.data.chunked_column import chunks_of
-from gpugda.data.columns import Column, ColumnKind, column_from_values
-from gpugda.data.dictionaries import StringDictionary
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.arrow_numbers import arrow_numbers
+from gpugda.data.values.chunked_column import chunks_of
+from gpugda.data.values.columns import Column, ColumnKind, column_from_values
+from gpugda.data.values.dictionaries import StringDictionary
 from gpugda.errors import ConfigurationError
 from gpugda.result.arrow_values import (
     MIXED,

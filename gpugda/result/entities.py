@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind, shown_values
+from gpugda.data.values.columns import Column, ColumnKind, shown_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.entity_properties import EntityProperties
+    from gpugda.data.values.property_store import EntityProperties
     from gpugda.types import NameId
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import ColumnKind
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
+from gpugda.data.values.columns import ColumnKind
 from gpugda.expressions.lists import (
     PathRows,
     nodes_of_paths,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.data.columns import Column
+    from gpugda.data.values.columns import Column
     from gpugda.execute.result_table import ResultTable
 
 __all__ = ["entities_in"]

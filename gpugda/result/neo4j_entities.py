@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.entity_properties import EntityProperties
+    from gpugda.data.values.property_store import EntityProperties
 
 __all__ = ["Neo4jEntities"]
 

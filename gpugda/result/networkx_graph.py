@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 
-from gpugda.data.arrow_numbers import arrow_numbers
 from gpugda.data.patches.patched import whole
+from gpugda.data.values.arrow_numbers import arrow_numbers
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.execute.result_table import ResultTable
 from gpugda.result.arrow import arrow_table
@@ -20,8 +20,8 @@ from gpugda.result.arrow import arrow_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpugda.data.column import Column
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.values.column import Column
 
 __all__ = ["write_graph", "write_table"]
 

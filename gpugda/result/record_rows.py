@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.columns import Column, column_from_values
-from gpugda.data.empty import empty_graph
+from gpugda.data.build import empty_graph
+from gpugda.data.values.columns import Column, column_from_values
 from gpugda.errors import ConfigurationError
 from gpugda.execute.result_table import ResultTable
 from gpugda.result.frames import type_of_values

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.chunked_column import chunks_of
-from gpugda.data.columns import Column, ColumnKind, shown_values, to_values
+from gpugda.data.values.chunked_column import chunks_of
+from gpugda.data.values.columns import Column, ColumnKind, shown_values, to_values
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:

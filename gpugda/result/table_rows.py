@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.chunked_column import chunks_of
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.driver_values import is_broken
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
+from gpugda.data.values.chunked_column import chunks_of
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.driver_values import is_broken
 from gpugda.result.entities import PlainEntities
 from gpugda.result.rows import RowReader
 

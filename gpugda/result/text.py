@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.driver_values import from_driver, is_broken
+from gpugda.data.values.driver_values import from_driver, is_broken
 from gpugda.expressions.temporal.printing import moment_text
 from gpugda.result.entities import NodeValue, PathValue, RelationshipValue
 

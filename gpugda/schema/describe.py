@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.column import ColumnKind, shown_values, to_values
 from gpugda.data.patches.patched import whole
+from gpugda.data.values.column import ColumnKind, shown_values, to_values
 from gpugda.expressions.value_types import value_type
 from gpugda.schema.graph_schema import (
     Connection,
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.data.column import Column
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.property_store import PropertyStore
+    from gpugda.data.values.column import Column
+    from gpugda.data.values.property_store import PropertyStore
 
 __all__ = ["nodes_by_labels", "properties_of", "relationships_of_type", "schema_of"]
 

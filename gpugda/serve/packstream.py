@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from struct import Struct, error
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data import temporal
+from gpugda.data.values import temporal
 from gpugda.errors import SourceError
 from gpugda.values import kind_of
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpugda.data.chunked_column import chunks_of
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
+from gpugda.data.values.chunked_column import chunks_of
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.result.entities import properties_of, start_nodes_of, type_ids_of
 from gpugda.serve.framing import LARGEST_CHUNK, chunked
 from gpugda.serve.packstream import NULL, Packer, list_header, map_header, pack_text
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.data.columns import Dictionary
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.values.columns import Dictionary
     from gpugda.execute.result_table import ResultTable
 
 __all__ = ["RecordWriter"]

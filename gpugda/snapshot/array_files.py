@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
+from gpugda.data.values.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.column import Column, ColumnKind
 from gpugda.data.csr import Csr
 from gpugda.data.data_graph import DataGraph
-from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
 from gpugda.data.external_ids import ExternalIds, are_distinct
 from gpugda.data.identifiers import NameTable, name_id_type
 from gpugda.data.patches.patched import whole
-from gpugda.data.property_store import PropertyStore
 from gpugda.data.sorting import reversed_csr
-from gpugda.data.statistics import GraphStatistics
+from gpugda.data.statistics.graph_statistics import (
+    GraphStatistics,
+)
+from gpugda.data.values.column import Column, ColumnKind
+from gpugda.data.values.dictionaries import ObjectDictionary, StringDictionary
+from gpugda.data.values.property_store import PropertyStore
 from gpugda.snapshot.array_files import array_of
 from gpugda.snapshot.manifest import PropertyEntry
 from gpugda.snapshot.object_text import object_from_text, object_to_text

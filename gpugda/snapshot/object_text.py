@@ -11,8 +11,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.dictionaries import identity_of
-from gpugda.data.temporal import (
+from gpugda.data.values.dictionaries import identity_of
+from gpugda.data.values.temporal import (
     any_date,
     any_datetime,
     is_far,

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data import arrow_compute as pc
-from gpugda.data.counting import LabelSets, gather_statistics
-from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, encode_objects
 from gpugda.data.patches.patched import whole
+from gpugda.data.statistics.counting import LabelSets, gather_statistics
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.dictionaries import ObjectDictionary, StringDictionary, encode_objects
 from gpugda.snapshot.object_text import check_object
 from gpugda.snapshot.row_checks import check_below, check_rising
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpugda.data.column import Column
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.statistics import GraphStatistics
+    from gpugda.data.statistics.graph_statistics import GraphStatistics
+    from gpugda.data.values.column import Column
     from gpugda.snapshot.manifest import Manifest
 
 __all__ = ["check_labels", "check_values", "counted_statistics"]

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gpugda.data.node_ranges import bits_for
 from gpugda.data.runs import positions, repeated
-from gpugda.data.sorting import stable_order
+from gpugda.data.sorting import bits_for, stable_order
 from gpugda.data.threads import in_threads_ahead, written_in_threads
 from gpugda.deadline import check_time
 from gpugda.errors import MemoryLimitError

@@ -11,7 +11,7 @@ from gpugda_strategies.gsi.store import with_mask
 from gpugda_strategies.launch.gsi_join import ListArrays, Rows
 from gpugda_strategies.pbe.host_rows import list_bytes, lists_of
 
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from gpugda.match.host_table import HostTable
+from gpugda.match.fetching import HostTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpugda_strategies.sgsi.join import Sources
     from gpugda_strategies.sgsi.windows import HostWindows
 
-    from gpugda.match.host_table import HostTable
+    from gpugda.match.fetching import HostTable
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.variables import Variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.match.host_table import HostTable
+from gpugda.match.fetching import HostTable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.host_table import HostTable
+    from gpugda.match.fetching import HostTable
     from gpugda.match.run import Run
 
 __all__ = ["Found", "JoinKernels", "SegmentJoin", "Sources"]

@@ -8,7 +8,7 @@ import numpy as np
 from gpugda_strategies.gsi.steps import JoinKind
 from gpugda_strategies.sgsi.column_tests import passing
 
-from gpugda.match.host_table import HostTable, joined_tables
+from gpugda.match.fetching import HostTable, joined_tables
 from gpugda.match.launch_size import first_window
 from gpugda.match.windowed_join import WindowedJoin
 

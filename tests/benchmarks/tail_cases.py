@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import encode_objects, encode_strings
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import encode_objects, encode_strings
 from gpugda.execute.aggregates import aggregate
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.sorting import sorted_rows

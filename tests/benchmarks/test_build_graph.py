@@ -88,7 +88,7 @@ def _digest(graph) -> str:
 
 def _batches(case: str, pa):
     from gpugda.data.batches import NodeBatch, RelationshipBatch
-    from gpugda.data.columns import column_from_arrow
+    from gpugda.data.values.columns import column_from_arrow
     from gpugda.ports import GraphBatches
 
     random = np.random.default_rng(1)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import GpugdaError
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment

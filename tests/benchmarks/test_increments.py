@@ -14,9 +14,9 @@ import pytest
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
-from gpugda.data.column import Column, ColumnKind
-from gpugda.data.columns import column_from_values
 from gpugda.data.increments.apply import applied
+from gpugda.data.values.column import Column, ColumnKind
+from gpugda.data.values.columns import column_from_values
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.buffers import MemoryBudget

@@ -34,8 +34,8 @@ import pytest  # noqa: E402
 from test_out_of_core import LABELS, QUERIES  # noqa: E402
 
 import gpugda  # noqa: E402
+from gpugda.data.build import SilentProgress  # noqa: E402
 from gpugda.data.data_graph import DataGraph  # noqa: E402
-from gpugda.data.progress import SilentProgress  # noqa: E402
 from gpugda.data.sorting import SortedRows, Unsorted  # noqa: E402
 from gpugda.data.threads import in_threads, pieces_of  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device  # noqa: E402

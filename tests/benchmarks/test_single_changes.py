@@ -27,10 +27,10 @@ from benchmarks.told_at_once import TRANSACTIONS, events_of
 from gpugda_adapters.change_events import ChangeEvents, net_changes
 
 from gpugda.data.batches import NodeBatch
-from gpugda.data.column import Column, ColumnKind
-from gpugda.data.columns import column_from_values
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.searching import lower_bound
+from gpugda.data.values.column import Column, ColumnKind
+from gpugda.data.values.columns import column_from_values
 from gpugda.live.compacting import Compactor
 from gpugda.live.shared import SharedState
 from gpugda.loading import LoadedGraph

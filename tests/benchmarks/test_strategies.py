@@ -27,7 +27,7 @@ import pytest  # noqa: E402
 from rmat_draws import rmat_draws  # noqa: E402
 
 import gpugda  # noqa: E402
-from gpugda.data.unique_values import unique_values  # noqa: E402
+from gpugda.data.integer_sets import unique_values  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
 from gpugda.ports import GraphSource  # noqa: E402
 

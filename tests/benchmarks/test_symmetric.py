@@ -23,9 +23,8 @@ import numpy as np  # noqa: E402 - in a script run, the tests' folder is not yet
 import pytest  # noqa: E402
 from test_strategies import as_graph, snap, undirected_ends  # noqa: E402
 
-from gpugda.data.build import build_data_graph  # noqa: E402
+from gpugda.data.build import SilentProgress, build_data_graph  # noqa: E402
 from gpugda.data.data_graph import DataGraph  # noqa: E402
-from gpugda.data.progress import SilentProgress  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
 from gpugda.device.graph.device_graph import DeviceGraph  # noqa: E402
 from gpugda.execute.matching import select  # noqa: E402

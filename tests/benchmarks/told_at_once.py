@@ -6,8 +6,8 @@ import numpy as np
 from benchmarks.test_increments import NONE, TYPES
 from gpugda_adapters.change_events import ChangeEvents, EntityEvents, PropertyEvents
 
-from gpugda.data.arrow_numbers import numpy_numbers
-from gpugda.data.column import to_values
+from gpugda.data.values.arrow_numbers import numpy_numbers
+from gpugda.data.values.column import to_values
 
 TRANSACTIONS = 10
 

@@ -6,7 +6,7 @@ import pytest
 from function_cases import FOLDER, NOT_SHOWN, cases, rendered
 from function_evaluator import evaluate
 
-from gpugda.data.driver_values import as_driver_gives
+from gpugda.data.values.driver_values import as_driver_gives
 from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.expressions.context import Context
 

@@ -36,8 +36,8 @@ CANDIDATES: dict[str, dict[str, Any]] = {"neighbours explored": {"explores": Tru
 # … and constants of other rooms.
 PLACES: dict[str, dict[str, Any]] = {
     "indexes": {
-        "gpugda.data.bucket_index._SCANS": 0,
-        "gpugda.data.bucket_index._MIN_ROWS": 0,
+        "gpugda.match.candidates.indexed_nodes._SCANS": 0,
+        "gpugda.match.candidates.indexed_nodes._MIN_ROWS": 0,
         "gpugda.match.candidates.indexed_nodes._FEW": 1,
     },
     "bitmaps of degrees": {

@@ -14,7 +14,7 @@ from named_values import named
 from server_ids import PREFIXES, ListedSource, random_node_ids, random_relationship_ids
 
 import gpugda
-from gpugda.data.property_store import PropertyNotReadError
+from gpugda.data.values.property_store import PropertyNotReadError
 from gpugda.errors import InternalError, QueryError, UnsupportedQueryError
 from strategies import QueryCase, assert_same_answer, multigraphs, query_texts, rows_key
 

@@ -22,7 +22,7 @@ from neo4j_servers import free_port
 from tcp_proxy import TcpProxy
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import ColumnKind, to_values
+from gpugda.data.values.columns import ColumnKind, to_values
 from gpugda.errors import SourceError, StaleSnapshotError
 from gpugda.ports import SilentProgress
 

@@ -14,7 +14,7 @@ from gpugda_adapters import bolt_export
 from gpugda_adapters.bolt_nodes import read_nodes
 
 import gpugda
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 
 PEOPLE = 200
 SETUP = [

@@ -14,7 +14,7 @@ from gpugda_adapters.neo4j_bolt import BoltSource
 from neo4j_servers import UnavailableError
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.ports import ChangeBatch, ChangeGap, SilentProgress
 
 KEYS = ("x", "w")

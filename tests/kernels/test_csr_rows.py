@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gpugda.data import counting
-from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.sorting import Unsorted, sorted_rows
+from gpugda.data.statistics import counting
+from gpugda.data.statistics.counting import LabelSets, gather_statistics
 from gpugda.device.graph import row_building
 from gpugda.device.graph.row_building import build_rows
 from gpugda.errors import MemoryLimitError

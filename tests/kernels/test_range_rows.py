@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gpugda.data.node_ranges import bits_for
-from gpugda.data.sorting import Unsorted, sorted_rows
+from gpugda.data.sorting import Unsorted, bits_for, sorted_rows
 from gpugda.device.launch import csr_rows as module
 from gpugda.device.launch.csr_rows import RangeRows
 from gpugda.errors import MemoryLimitError

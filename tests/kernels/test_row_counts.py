@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.sorting import Unsorted, sorted_rows
+from gpugda.data.statistics.counting import (
+    LabelSets,
+    gather_statistics,
+)
 from gpugda.device.launch import csr_rows as module
 from gpugda.device.launch.csr_rows import RowCounts
 from gpugda.device.memory import host_arrays

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from fake_server import FakeServer
 
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.ports import ChangeBatch, ChangeGap, DatabaseServer
 
 NODES = {1: (["A"], {"x": 1}), 2: (["A", "B"], {}), 3: ([], {})}

@@ -32,7 +32,7 @@ LIBRARY = sorted(
 CHOOSING_KERNELS = (
     "gpugda/device/launch",
     "gpugda/match/extend/encode.py",  # only kernels of a GPU look into bitmaps of long lists
-    "gpugda/match/extend/fused.py",  # one step is not worth the kernel of a small join on a GPU
+    "gpugda/match/extend/join_windows.py",  # on a GPU, one step is no small join
     "gpugda/match/extend/strategy.py",  # the small filter has no kernel for a GPU
     "strategies/launch",
 )

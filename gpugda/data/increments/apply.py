@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.batches import id_array
+from gpugda.data.csr import csr_of
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.identifiers import name_id_type
 from gpugda.data.increments.changes import ChangesError
@@ -22,10 +22,10 @@ from gpugda.data.increments.statistics import (
     max_parallel,
     max_parallel_undirected,
 )
-from gpugda.data.patched_csr import csr_of
 from gpugda.data.patches.changing import spliced
 from gpugda.data.patches.patched import whole
 from gpugda.data.patches.sorted_sets import is_in_sorted, sorted_distinct
+from gpugda.data.values.arrow_numbers import numpy_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.batches import NodeBatch, RelationshipBatch
-    from gpugda.data.column import Column
+    from gpugda.data.values.column import Column
 
 __all__ = ["Changes", "ChangesError", "LabelChanges", "PropertyChanges"]
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.column import Column, ColumnKind, constant_null, to_values
-from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, encode_objects
 from gpugda.data.increments.dictionaries import extended_objects, extended_strings, without_unused
-from gpugda.data.patched_column import PatchedColumn
 from gpugda.data.patches.changing import is_patched_length
+from gpugda.data.values.chunked_column import PatchedColumn
+from gpugda.data.values.column import Column, ColumnKind, constant_null, to_values
+from gpugda.data.values.dictionaries import ObjectDictionary, StringDictionary, encode_objects
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.column import Dictionary
     from gpugda.data.patches.splice import Splice
+    from gpugda.data.values.column import Dictionary
 
 __all__ = ["moved_column", "set_values"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
-from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
-from gpugda.data.column import Column
-from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, merge_strings
+from gpugda.data.integer_sets import unique_values
 from gpugda.data.patches.splice import Splice
-from gpugda.data.unique_values import unique_values
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.arrow_numbers import arrow_numbers, numpy_numbers
+from gpugda.data.values.column import Column
+from gpugda.data.values.dictionaries import ObjectDictionary, StringDictionary, merge_strings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,13 +10,13 @@ import numpy as np
 from gpugda.data.identifiers import NameTable, name_id_type
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
+from gpugda.data.integer_sets import unique_values
 from gpugda.data.labels import label_ids_of
-from gpugda.data.node_changes import with_bits
 from gpugda.data.patches.changing import extended, spliced
 from gpugda.data.patches.patched import whole
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
-from gpugda.data.unique_values import unique_values
+from gpugda.data.statistics.node_changes import with_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.patches.sorted_sets import is_in_sorted
 from gpugda.data.patches.splice import Splice
+from gpugda.data.values.arrow_numbers import numpy_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

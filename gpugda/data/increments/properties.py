@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.columns import moved_column, set_values
 from gpugda.data.patches.sorted_sets import is_in_sorted
-from gpugda.data.property_store import PropertyStore
-from gpugda.data.statistics import PendingCounts
+from gpugda.data.statistics.graph_statistics import PendingCounts
+from gpugda.data.values.property_store import PropertyStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

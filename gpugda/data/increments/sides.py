@@ -10,9 +10,12 @@ import numpy as np
 
 from gpugda.data.labels import distinct_label_sets, label_ids_of
 from gpugda.data.patches.sorted_sets import sorted_distinct
-from gpugda.data.pattern_counts import Triples, pattern_counts
 from gpugda.data.runs import places_in_runs
-from gpugda.data.statistics import ANY
+from gpugda.data.statistics.graph_statistics import ANY
+from gpugda.data.statistics.pattern_counts import (
+    Triples,
+    pattern_counts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
     from gpugda.data.csr import CsrParts
     from gpugda.data.increments.rows import Ends
     from gpugda.data.patches.patched import Array
-    from gpugda.data.statistics import GraphStatistics
+    from gpugda.data.statistics.graph_statistics import (
+        GraphStatistics,
+    )
 
     _Labels = tuple[int, ...]
     _Pattern = tuple[int, int, int]

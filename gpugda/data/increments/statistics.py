@@ -11,7 +11,11 @@ from gpugda.data.increments.rows import Ends
 from gpugda.data.increments.searching import bounds_of_rows, equal_range, run_bounds
 from gpugda.data.patches.sorted_sets import sorted_distinct
 from gpugda.data.runs import places_in_runs
-from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
+from gpugda.data.statistics.graph_statistics import (
+    ANY,
+    DegreeSummary,
+    GraphStatistics,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.config import machine_bytes
-from gpugda.data.derived import Derived
 from gpugda.data.patches.patched import whole
+from gpugda.data.statistics.derived import Derived
 from gpugda.deadline import check_time
 from gpugda.device.graph.directory import (
     CSR_ARRAYS,

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gpugda.data.counting import LabelSets, RunLengths
     from gpugda.data.csr import Csr
     from gpugda.data.sorting import Unsorted
+    from gpugda.data.statistics.counting import (
+        LabelSets,
+        RunLengths,
+    )
     from gpugda.device.context import DeviceContext
     from gpugda.types import NameId
 
@@ -52,7 +55,7 @@ class HostRows:
     def lengths(
         self, starts: NDArray[np.uint32], kinds: NDArray[NameId] | None, type_count: int
     ) -> RunLengths | None:
-        """See `gpugda.data.counting.RowCounter`."""
+        """See `gpugda.data.statistics.counting.RowCounter`."""
         count = len(starts)
         return self._tried(
             count, lambda device: RowCounts(device).lengths(starts, kinds, type_count)
@@ -61,7 +64,7 @@ class HostRows:
     def labelled(
         self, label_sets: LabelSets, type_count: int, outgoing: Csr
     ) -> NDArray[np.int64] | None:
-        """See `gpugda.data.counting.RowCounter`."""
+        """See `gpugda.data.statistics.counting.RowCounter`."""
         return self._tried(
             outgoing.relationship_count,
             lambda device: RowCounts(device).labelled(label_sets, type_count, outgoing),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gpugda.data.increments.searching import run_bounds
-from gpugda.data.node_changes import with_bits
+from gpugda.data.statistics.node_changes import with_bits
 from gpugda.deadline import check_time
 from gpugda.device.launch.candidate_filter import Batch, CandidateFilter, FilterArrays
 from gpugda.device.launch.query_words import Degree, QueryRow, write_query
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.node_changes import NodeChanges
+    from gpugda.data.statistics.node_changes import NodeChanges
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import Workspace
 

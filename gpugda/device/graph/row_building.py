@@ -9,8 +9,7 @@ import numpy as np
 
 from gpugda.data.csr import Csr
 from gpugda.data.identifiers import MAX_SHORT_IDS
-from gpugda.data.node_ranges import bits_for
-from gpugda.data.sorting import SortedRows
+from gpugda.data.sorting import SortedRows, bits_for
 from gpugda.data.threads import in_threads, pieces_of
 from gpugda.device.launch.csr_rows import CsrRows, Relationships
 from gpugda.device.memory.buffers import MemoryBudget, Workspace

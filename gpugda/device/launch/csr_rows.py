@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gpugda.data.counting import RunLengths
 from gpugda.data.csr import Csr
-from gpugda.data.fast_sort import has_fast_sort
-from gpugda.data.node_ranges import bits_for, range_borders
-from gpugda.data.sorting import RowFacts
+from gpugda.data.sorting import RowFacts, bits_for, has_fast_sort, range_borders
+from gpugda.data.statistics.counting import RunLengths
 from gpugda.data.threads import in_threads, pieces_of
 from gpugda.device.launch.primitives import PrefixSum, RadixSort
 from gpugda.device.memory.host_arrays import launch_on_arrays
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.data.counting import LabelSets
     from gpugda.data.sorting import Unsorted
+    from gpugda.data.statistics.counting import LabelSets
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.types import NameId
@@ -475,7 +473,7 @@ class RowCounts:
     def lengths(
         self, starts: NDArray[np.uint32], kinds: NDArray[NameId] | None, type_count: int
     ) -> RunLengths | None:
-        """See `gpugda.data.counting.RowCounter`.
+        """See `gpugda.data.statistics.counting.RowCounter`.
 
         Raises:
             DeviceError: A launch failed.
@@ -497,7 +495,7 @@ class RowCounts:
     def labelled(
         self, label_sets: LabelSets, type_count: int, outgoing: Csr
     ) -> NDArray[np.int64] | None:
-        """See `gpugda.data.counting.RowCounter`.
+        """See `gpugda.data.statistics.counting.RowCounter`.
 
         Raises:
             DeviceError: A launch failed.

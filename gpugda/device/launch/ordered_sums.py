@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 
 from gpugda.deadline import check_time
-from gpugda.device.memory.host_buffers import host_buffer
+from gpugda.device.memory.host_arrays import host_buffer
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:

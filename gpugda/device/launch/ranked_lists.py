@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gpugda.data.node_ranges import bits_for
+from gpugda.data.sorting import bits_for
 from gpugda.device.launch.primitives import PrefixSum, RadixSort
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.program import GRAPH, Kernel, get_kernel

@@ -10,9 +10,33 @@ import pyopencl as cl
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gpugda.device.context import DeviceContext
 
-__all__ = ["launch_on_arrays"]
+
+__all__ = ["host_buffer", "launch_on_arrays"]
+
+
+def host_buffer(context: DeviceContext, array: NDArray[Any], *, writable: bool = False) -> Any:
+    """A buffer on an array for the kernels of a CPU; copies an array that is not contiguous.
+
+    The array must live until the device has finished.
+
+    Args:
+        context: A CPU, whose memory is the host's.
+        array: Of any type; contiguous if kernels write to it.
+        writable: True if kernels may write to it. Read results by a copy into the array.
+
+    Raises:
+        DeviceError: The device does not accept the array.
+    """
+    flags = cl.mem_flags
+    access = flags.READ_WRITE if writable else flags.READ_ONLY
+    lying = np.ascontiguousarray(array)
+    how = access | flags.USE_HOST_PTR
+    return context.call("lending", cl.Buffer, context.context, how, hostbuf=lying)
+
 
 _DOING = "arrays of the host"
 

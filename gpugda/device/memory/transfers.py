@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
-from gpugda.device.memory.upload_ring import UploadRing
+from gpugda.device.memory.uploads import UploadRing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

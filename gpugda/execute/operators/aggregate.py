@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.aggregate_calls import arguments_of, counts, counts_unread
 from gpugda.execute.batch import Batch, flag_only_batch, joined_weights
 from gpugda.execute.display import text_of

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import offsets_of
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.bound_lists import follows_bound_list
 from gpugda.execute.device_searches import DeviceSearches

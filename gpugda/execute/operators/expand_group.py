@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.operators.expand import Expand, empty_level, path_starts, paths_to
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.steps import reversed_direction, truth_of_each

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import places_in_runs
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.batch import in_batches
 from gpugda.execute.display import text_of
 from gpugda.execute.entry_windows import windows_of

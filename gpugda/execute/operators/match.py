@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.grouped_counts import LARGEST_INTEGER, too_large
 from gpugda.execute.matching import Selected, narrowed, select

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.seeds import entity_column
 from gpugda.expressions.lists import list_column, path_column

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.display import text_of
 from gpugda.execute.operator import Operator
 from gpugda.expressions.evaluate import evaluate_operand

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column
+from gpugda.data.values.columns import Column
 from gpugda.deadline import checked
 from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.expressions.computed_columns import column_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import QueryError
 from gpugda.expressions import column_arithmetic
 from gpugda.expressions.evaluation.apply_function import apply_function, faulty_rows, with_position

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.boolean_columns import null_test, operand_of_truth
 from gpugda.expressions.evaluation.apply_function import apply_function, apply_per_row
 from gpugda.expressions.evaluation.case import coalesce

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import ObjectDictionary
 from gpugda.errors import QueryError
 from gpugda.expressions.evaluation.apply_function import apply_function, faulty_rows, with_position
 from gpugda.expressions.operands import (

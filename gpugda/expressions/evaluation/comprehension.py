@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.evaluation.apply_function import faulty_rows

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column
 from gpugda.data.runs import are_consecutive, places_in_runs
+from gpugda.data.values.columns import Column
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.operands import (

@@ -11,7 +11,7 @@ from gpugda.expressions.operands import Operand, as_column, take
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.columns import Column
+    from gpugda.data.values.columns import Column
     from gpugda.expressions.environment import Environment
 
 __all__ = ["inner_environment"]

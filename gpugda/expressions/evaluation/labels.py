@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import CypherTypeError
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.evaluation.apply_function import apply_function
 from gpugda.expressions.label_columns import ENTITY_KINDS
 from gpugda.expressions.list_columns import element_at, part_of

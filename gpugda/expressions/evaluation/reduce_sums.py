@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.evaluation.exploded import is_of_element, with_elements
 from gpugda.expressions.operands import Constant, Operand, as_column
 from gpugda.query import ast

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import StringDictionary
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import StringDictionary
 from gpugda.expressions.operands import Constant, Evaluated, used_codes, validity
 from gpugda.expressions.temporal import building_columns as building
 from gpugda.expressions.temporal.moment_columns import moments_of, moments_of_operand

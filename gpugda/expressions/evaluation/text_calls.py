@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from gpugda.data import arrow_compute as pc
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import StringDictionary, encode_strings
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import StringDictionary, encode_strings
 from gpugda.errors import UnsupportedQueryError
 from gpugda.expressions.functions import find_function
 from gpugda.expressions.functions.text import BLANKS, lower_case, upper_case

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data import arrow_compute as pc
-from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import StringDictionary
+from gpugda.data.values import arrow_compute as pc
+from gpugda.data.values.arrow_numbers import arrow_numbers, numpy_numbers
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.dictionaries import StringDictionary
 from gpugda.expressions.evaluation.text_calls import text_call
 from gpugda.expressions.functions.rounding import round_numbers
 from gpugda.expressions.list_columns import element_at, part_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.temporal import calendar_columns as calendar
 from gpugda.expressions.temporal.components import OF_DURATION, OF_TIME, towards_zero
 from gpugda.expressions.temporal.moments import Moment

@@ -9,7 +9,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data.temporal import neo4j_time
+from gpugda.data.values.temporal import neo4j_time
 from gpugda.errors import (
     CypherArgumentError,
     CypherArithmeticError,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.data.values.dictionaries import ObjectDictionary
 from gpugda.expressions.kinds import kind_of_value
 from gpugda.expressions.operands import Constant
 from gpugda.expressions.temporal.moments import moment_of
@@ -15,7 +15,7 @@ from gpugda.expressions.temporal.rows import MomentRows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.data.columns import Column
+    from gpugda.data.values.columns import Column
     from gpugda.expressions.operands import Operand
 
 __all__ = ["moments_of", "moments_of_operand"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugda.data.temporal import any_date, any_datetime, neo4j_time
+from gpugda.data.values.temporal import any_date, any_datetime, neo4j_time
 from gpugda.errors import UnsupportedQueryError
 from gpugda.expressions.kinds import kind_of_value
 from gpugda.expressions.temporal.calendar import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
 from gpugda.expressions.temporal.building_columns import date_days
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND
 from gpugda.expressions.temporal.rows import MomentRows

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.driver_values import as_driver_gives
+from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.data.values.driver_values import as_driver_gives
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND, SECONDS_PER_DAY
 from gpugda.expressions.temporal.durations import make_duration
 from gpugda.expressions.temporal.moments import Moment, value_of_moment

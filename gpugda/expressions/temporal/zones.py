@@ -13,7 +13,7 @@ import re
 import zoneinfo
 from typing import Any
 
-from gpugda.data.temporal import zone_from_name, zone_from_offset, zone_name
+from gpugda.data.values.temporal import zone_from_name, zone_from_offset, zone_name
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.operands import distinct_values
 from gpugda.expressions.text_columns import common_codes, refuse_unknown_order
 from gpugda.query.ast import ComparisonOperator

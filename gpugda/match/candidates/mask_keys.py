@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpugda.data.dictionaries import identity_of
+from gpugda.data.values.dictionaries import identity_of
 from gpugda.query import ast
 
 if TYPE_CHECKING:

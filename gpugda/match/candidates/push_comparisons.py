@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpugda.caching import LruCache
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_value

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.node_changes import with_bits
+from gpugda.data.statistics.node_changes import with_bits
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
 from gpugda.expressions.operands import Flags, check_faults, either
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.mask_cache import CachedMask
+    from gpugda.data.values.property_store import CachedMask
 
 __all__ = ["bitmap_of", "make_masks", "mask_query"]
 

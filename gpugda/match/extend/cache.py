@@ -3,38 +3,130 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpugda.match.extend.decisions import Found, Orders
+from gpugda.plan.counting.count_plan import Eliminate, Join
 from gpugda.plan.counting.degree_messages import find_degree_messages
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import best_order
 from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.kept_entries import EntryTest
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.memory.uploads import Uploads
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.decisions import Decisions, StepsKey
     from gpugda.match.extend.earlier_candidates import KnownCandidates
     from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.need import Rows
     from gpugda.plan.counting.count_plan import CountPlan
     from gpugda.plan.join_rates import Corrections
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.plan_feedback import PlanFeedback
     from gpugda.thresholds import CountThresholds
 
-__all__ = ["KeptQueries", "KeptQuery"]
+    StepsKey = tuple[Rows, frozenset[int], bool, int]
+
+__all__ = [
+    "Decisions",
+    "DirectionTest",
+    "EarlierPlans",
+    "Found",
+    "KeptQueries",
+    "KeptQuery",
+    "Orders",
+    "ReducedGraph",
+]
+
+
+class Orders(NamedTuple):
+    """Join orders by the query nodes left out, and the cost of joining all query nodes.
+
+    The cost is only meaningful if the order that leaves out none is known.
+    """
+
+    nodes: Mapping[frozenset[int], list[int]]
+    cost: float
+
+
+class Found(NamedTuple):
+    """Plans, orders and steps of a query, see `KeptQuery`."""
+
+    plans: dict[object, CountPlan]
+    orders: dict[frozenset[int], list[int]]
+    steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """Decisions about a query that outlive a snapshot; they hold no arrays of it.
+
+    Args:
+        plans: As in `KeptQuery`.
+        orders: As in `KeptQuery`.
+        join_seconds: As in `KeptQuery`.
+        leaves: As in `KeptQuery`.
+        feedback: Its judgement is complete, or there is nothing to judge.
+        candidates: Those of that snapshot, on the host; None if not kept.
+        counts: Number of candidates per query node when the plans were chosen.
+    """
+
+    plans: Mapping[object, CountPlan]
+    orders: Orders
+    join_seconds: float | None
+    leaves: frozenset[int] | None
+    feedback: PlanFeedback[Found]
+    candidates: KnownCandidates | None
+    counts: tuple[int, ...]
+
+
+class DirectionTest(NamedTuple):
+    """The test that a link applies to the entries of one direction."""
+
+    outgoing: bool
+    test: EntryTest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReducedGraph:
+    """The entries of a data graph that at least one link can follow.
+
+    Args:
+        arguments: Arguments for ``GRAPH_PARAMETERS``.
+        arrays: The arrays that this run owns.
+        tests: The tests that selected the entries.
+        numbered: True if the relationship index of each entry is known.
+        kept: Number of entries kept.
+        looked_at: Number of entries tested.
+        uploads: The uploads that sent them; None if an earlier run of the query did.
+    """
+
+    arguments: list[Any]
+    arrays: Sequence[DeviceArray]
+    tests: frozenset[DirectionTest]
+    numbered: bool
+    kept: int
+    looked_at: int
+    uploads: Uploads | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return sum(each.nbytes for each in self.arrays)
+
+    def seen(self, candidates: Candidates) -> Candidates:
+        """The same candidates, with these entries as their graph."""
+        return replace(candidates, arrays=replace(candidates.arrays, graph=self.arguments))
 
 
 @dataclass(slots=True, eq=False)
@@ -283,4 +375,110 @@ def _are_same(
     # The order matters: it determines the slots of the masks.
     return list(left) == list(right) and all(
         np.array_equal(mask, right[position]) for position, mask in left.items()
+    )
+
+
+_MAX_QUERIES = 256
+_MAX_CANDIDATES = 16
+"""Candidates are kept for this many of the most recent queries: they are bitmaps of all nodes."""
+_MAX_CHANGE = 1.5
+"""Factor by which a query node's candidates may grow or shrink before a new plan is searched."""
+
+
+class EarlierPlans:
+    """Decisions by query. Queries that no longer occur are evicted, oldest first."""
+
+    def __init__(self) -> None:
+        self._decided: dict[object, Decisions] = {}
+
+    def for_next_snapshot(self, queries: Iterable[KeptQuery]) -> EarlierPlans:
+        """The decisions for the next snapshot.
+
+        Args:
+            queries: The queries of this snapshot, the most recent last.
+        """
+        found = EarlierPlans()
+        found._decided = dict(self._decided)
+        for query in queries:
+            decided, key = _decided(query), _key(query)
+            found._decided.pop(key, None)
+            if decided is not None:
+                found._decided[key] = decided
+        while len(found._decided) > _MAX_QUERIES:
+            del found._decided[next(iter(found._decided))]
+        for key in list(found._decided)[:-_MAX_CANDIDATES]:
+            found._decided[key] = replace(found._decided[key], candidates=None)
+        return found
+
+    def look_up(self, query: KeptQuery) -> None:
+        """Attaches earlier decisions to a query before its candidates are found."""
+        if self._decided:
+            query.earlier = self._decided.get(_key(query))
+            if query.earlier is not None:
+                query.known_leaves = query.earlier.leaves
+
+    def apply(self, query: KeptQuery) -> None:
+        """Applies the decisions to a query if its numbers of candidates are similar."""
+        before = query.earlier
+        if before is None:
+            return
+        if query.candidates is None or not _are_near(_counts(query), before.counts):
+            query.earlier = None
+            return
+        query.plans.update(before.plans)
+        query.take_orders(before.orders)
+        query.join_seconds = before.join_seconds
+        feedback = before.feedback.for_next_snapshot()
+        query.feedback = query.feedback if feedback is None else feedback
+
+
+def _decided(query: KeptQuery) -> Decisions | None:
+    feedback = query.feedback.for_next_snapshot()
+    if query.candidates is None or feedback is None:
+        return None
+    # In the parts of sums and products, masks may be equal by chance only.
+    plans = {
+        goal: plan
+        for goal, plan in tuple(query.plans.items())
+        if isinstance(plan, (Join, Eliminate))
+    }
+    before = query.earlier
+    counts = _counts(query) if before is None else before.counts
+    return Decisions(
+        plans,
+        query.known_orders(),
+        query.join_seconds,
+        query.known_leaves,
+        feedback,
+        query.on_host,
+        counts,
+    )
+
+
+def _counts(query: KeptQuery) -> tuple[int, ...]:
+    assert query.candidates is not None
+    return tuple(map(query.candidates.count, range(len(query.bound.nodes))))
+
+
+def _are_near(counts: tuple[int, ...], others: tuple[int, ...]) -> bool:
+    return all(
+        one <= _MAX_CHANGE * max(other, 1) and other <= _MAX_CHANGE * max(one, 1)
+        for one, other in zip(counts, others, strict=True)
+    )
+
+
+def _key(query: KeptQuery) -> object:
+    bound = query.bound
+    nodes = tuple([each.name for each in bound.nodes])
+    relationships = tuple([each.name for each in bound.relationships])
+    # A query with another text may have the same shape, but a core would print this query's text.
+    return query.shape, bound.query.text, nodes, relationships, _alike(query.masks)
+
+
+def _alike(masks: Masks) -> tuple[int, ...]:
+    """For each mask of a query node, the index of the first equal mask."""
+    found = list(masks.nodes.values())
+    return tuple(
+        next(at for at, other in enumerate(found) if other is each or np.array_equal(other, each))
+        for each in found
     )

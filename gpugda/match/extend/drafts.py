@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.row_tests import VariableTest
 
-__all__ = ["MAX_ROWS_OF_PAIR", "Draft", "ExtendKind", "make_drafts"]
+__all__ = ["Draft", "ExtendKind", "make_drafts"]
 
-MAX_ROWS_OF_PAIR = 64
+_MAX_ROWS_OF_PAIR = 64
 """More parallel relationships than these are bound by separate steps."""
 
 
@@ -162,7 +162,7 @@ class _Drafts:
         rows = 1
         for each in links:
             parallel = self._parallel[each]
-            if rows * parallel <= MAX_ROWS_OF_PAIR:
+            if rows * parallel <= _MAX_ROWS_OF_PAIR:
                 bound.append(each)
                 rows *= parallel
         return frozenset(bound), rows

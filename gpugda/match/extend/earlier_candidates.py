@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.increments.searching import run_bounds
-from gpugda.data.node_changes import with_bits
-from gpugda.data.node_sets import has_nodes, nodes_of
+from gpugda.data.integer_sets import has_nodes, nodes_of
 from gpugda.data.patches.sorted_sets import sorted_distinct
 from gpugda.data.runs import places_in_runs
+from gpugda.data.statistics.node_changes import with_bits
 from gpugda.device.graph.node_bitmaps import degrees_of
 from gpugda.match.candidates.encode import needed_degrees
 from gpugda.match.candidates.label_words import program_bits
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.csr import CsrParts
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.node_changes import NodeChanges
+    from gpugda.data.statistics.node_changes import NodeChanges
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.query_words import Degree
     from gpugda.match.candidates.encode import Encoding

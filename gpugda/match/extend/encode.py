@@ -12,8 +12,12 @@ from gpugda.device.launch.extend import StepArrays, extension_words
 from gpugda.device.launch.join import step_words
 from gpugda.device.launch.small_queries import JoinStep, SmallJoin, join_step_words
 from gpugda.match.extend.drafts import ExtendKind
-from gpugda.match.extend.merged_graph import graph_arguments
-from gpugda.match.extend.merged_steps import extension_with_places, list_places, required_places
+from gpugda.match.extend.merged_graph import (
+    extension_with_places,
+    graph_arguments,
+    list_places,
+    required_places,
+)
 from gpugda.plan.comparisons import join_keys
 
 if TYPE_CHECKING:
@@ -24,8 +28,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.derived_lists import HubBitmaps, ListKind, MergedLists
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.extend.merged_graph import MergedGraph, Places
-    from gpugda.match.extend.merged_steps import Source
+    from gpugda.match.extend.merged_graph import MergedGraph, Places, Source
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.launch_size import LaunchSize
     from gpugda.match.run import Run

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.leaf_products import GroupKernels
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.extend.candidate_ranks import CandidateRanks
+    from gpugda.match.extend.messages import CandidateRanks
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
     from gpugda.thresholds import JoinLimits

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.lazy_arguments import LazyArguments
-from gpugda.match.extend.candidate_ranks import CandidateRanks
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join_setup import JoinSetup
 from gpugda.match.extend.join_windows import ExtendWindows
 from gpugda.match.extend.memory import check_room, min_bytes
-from gpugda.match.extend.merged_steps import list_kinds
-from gpugda.match.extend.messages import Messages, bytes_of, has_room
+from gpugda.match.extend.merged_graph import list_kinds
+from gpugda.match.extend.messages import CandidateRanks, Messages, bytes_of, has_room
 from gpugda.match.extend.prepared_join import PreparedJoin, TableSums
 from gpugda.match.extend.segments.degrees import groups_read, works_segmented
 from gpugda.match.extend.step_tables import StepTables
@@ -30,12 +29,11 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.cache import KeptQuery
-    from gpugda.match.extend.compiled_steps import CompiledSteps
+    from gpugda.match.extend.cache import KeptQuery, ReducedGraph
+    from gpugda.match.extend.compile import CompiledSteps
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.join_setup import JoinKernels
     from gpugda.match.extend.merged_graph import MergedGraph
-    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.segments.link_tests import PlanSteps
     from gpugda.match.extend.segments.views import SegmentNeeds
     from gpugda.match.extend.segments.waiting import WaitingRows

@@ -2,67 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import time
 from typing import TYPE_CHECKING
 
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.errors import MemoryLimitError
-from gpugda.match.extend.drafts import MAX_ROWS_OF_PAIR
+from gpugda.match.launch_size import first_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from gpugda.data.data_graph import DataGraph
-    from gpugda.device.graph.placement import Placement
     from gpugda.device.memory.buffers import Workspace
-    from gpugda.match.embeddings import Embeddings, Masks
+    from gpugda.match.embeddings import Embeddings
+    from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.step import ExtendStep
-    from gpugda.plan.plan import BoundQuery
 
-__all__ = [
-    "SegmentMemoryError",
-    "check_room",
-    "enough_bytes",
-    "min_bytes",
-    "naming_limit",
-    "retried",
-    "rows_within",
-    "with_sufficient_limit",
-]
+
+__all__ = ["WindowSizes", "check_room", "min_bytes", "retried", "rows_within"]
 
 _BYTES_TO_EXTEND = 4 + 8 + 1 + 1
 """Per row of a table to be extended: length, prefix sum, base, and a share of its blocks."""
 _ARRAYS = 6
 """Arrays per step: a table, and what is needed to extend it."""
-_SMALL_ARRAYS = 1 << 20
-_STEP_BYTES = 1 << 10
-"""Limits in messages are multiples of this."""
-_CACHE_RESERVE = 1 / 8
-"""Share of a limit: with a higher one, more is kept between queries."""
-_SHARE_OF_PARTS = 1
-"""Bytes per relationship of the graph, for small segments."""
-_SHARE_OF_RUNS = 3
-"""How many times as much parts take that bring runs: each relationship may be a run."""
 _REUSE_FACTOR = 2
 """A reused array may be twice as long as requested."""
-
-
-class SufficientLimitError(MemoryLimitError):
-    """Its text names a memory limit that is enough."""
-
-
-class SegmentMemoryError(MemoryLimitError):
-    """No segment of the graph fits beside what the query needs.
-
-    Args:
-        reason: Why, without a full stop.
-        enough: Memory limit in bytes with which this query could run.
-    """
-
-    def __init__(self, reason: str, enough: int) -> None:
-        enough = -(-enough // _STEP_BYTES) * _STEP_BYTES
-        super().__init__(f"{reason}: a memory_limit of {enough:,} bytes is enough")
-        self.reason, self.enough = reason, enough
 
 
 def rows_within(size: int, width: int, *, is_last: bool = False) -> int:
@@ -70,7 +33,8 @@ def rows_within(size: int, width: int, *, is_last: bool = False) -> int:
 
     Nothing extends the rows of the last step.
     """
-    return max(1, (size - _ARRAYS * SMALLEST_BYTES) // _row_bytes(width, is_last=is_last))
+    row_bytes = max(1, 4 * width + (0 if is_last else _BYTES_TO_EXTEND))
+    return max(1, (size - _ARRAYS * SMALLEST_BYTES) // row_bytes)
 
 
 def min_bytes(steps: Sequence[ExtendStep]) -> int:
@@ -89,90 +53,16 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
         more: Bytes that are allocated before the first step.
 
     Raises:
-        MemoryLimitError: It names the smallest limit that suffices.
+        MemoryLimitError: The steps do not fit.
     """
     least = min_bytes(steps) + more
     workspace.make_room(least)
     if workspace.available < least:
         limit = workspace.budget.limit_bytes
-        enough = limit - workspace.available + least
-        # Other attempts of the same query take a few small arrays more, so the limit is rounded up.
-        enough = (-(-enough // _STEP_BYTES) + 1) * _STEP_BYTES
-        raise SufficientLimitError(
+        raise MemoryLimitError(
             f"joining row by row needs {least:,} bytes, but {limit - workspace.available:,} of the "
-            f"memory limit of {limit:,} bytes are taken: the smallest memory_limit that suffices "
-            f"is {enough:,} bytes"
+            f"memory limit of {limit:,} bytes are taken"
         )
-
-
-@contextmanager
-def naming_limit(limit: int, device_bytes: int, enough: Callable[[], int]) -> Iterator[None]:
-    """Makes memory errors of a block name a limit, unless they do or have another cause.
-
-    Args:
-        limit: The memory limit.
-        device_bytes: All memory of the device.
-        enough: Computes a limit that is enough.
-    """
-    try:
-        yield
-    except MemoryLimitError as error:
-        if type(error) is not MemoryLimitError:
-            raise
-        needed = -(-enough() // _STEP_BYTES) * _STEP_BYTES
-        if limit >= needed:
-            raise  # the device itself has no more memory
-        text = f"{error}. A memory_limit of {needed:,} bytes is enough"
-        if needed > device_bytes:
-            text += ", and more than the device has"
-        raise SufficientLimitError(text) from error
-
-
-@contextmanager
-def with_sufficient_limit(
-    limit: int, graph: DataGraph, bound: BoundQuery, masks: Masks, placement: Placement
-) -> Iterator[None]:
-    """Makes memory errors of a block name a memory limit that is enough.
-
-    ``placement``: which part of the graph must be on the device.
-    """
-    try:
-        yield
-    except MemoryLimitError as error:
-        if isinstance(error, SufficientLimitError):
-            raise
-        enough, reason = enough_bytes(graph, bound, masks, placement), str(error)
-        if isinstance(error, SegmentMemoryError):
-            reason, own = error.reason, int(error.enough * (1 + _CACHE_RESERVE))
-            enough = min(enough, -(-own // _STEP_BYTES) * _STEP_BYTES)
-        if limit >= enough:
-            raise  # the device itself has no more memory
-        text = f"{reason}. A memory_limit of {enough:,} bytes is enough"
-        raise SufficientLimitError(text) from error
-
-
-def enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: Placement) -> int:
-    """A limit that suffices even if all nodes are candidates of all query nodes."""
-    runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
-    words, rows = -(-graph.node_count // 32), len(bound.nodes)
-    is_one_type = len(graph.types) <= 1
-    directory = 8 * graph.node_count + (0 if is_one_type else 8 * runs)
-    # Three arrays of entries per direction, and the starts of runs.
-    relationships = directory + 12 * graph.relationship_count
-    parts = _SHARE_OF_PARTS * graph.relationship_count
-    if not placement.has_directory:
-        relationships = 2 * graph.node_count + (1 if is_one_type else _SHARE_OF_RUNS) * parts
-    elif not placement.is_whole:
-        relationships = (1 if is_one_type else 2) * directory + parts
-    labels = 2 * 4 * words * (len(graph.labels) + 1)
-    bitmaps = sum(
-        each.nbytes for each in (*masks.nodes.values(), *masks.relationships.values(), *masks.keys)
-    )
-    matrices = rows * (3 * 4 * words + 8 * words + 4 * graph.node_count)
-    steps = rows + len(bound.relationships)
-    row = MAX_ROWS_OF_PAIR * _row_bytes(steps, is_last=False)
-    joining = steps * (_ARRAYS * SMALLEST_BYTES + row)
-    return relationships + labels + bitmaps + _REUSE_FACTOR * (matrices + joining) + _SMALL_ARRAYS
 
 
 def retried(
@@ -201,5 +91,119 @@ def retried(
     return True
 
 
-def _row_bytes(width: int, *, is_last: bool) -> int:
-    return max(1, 4 * width + (0 if is_last else _BYTES_TO_EXTEND))
+def _as_many_as_fit(number: int) -> int | None:
+    return None
+
+
+class WindowSizes:
+    """Window sizes, which grow from window to window within the available memory.
+
+    Args:
+        setup: The join.
+    """
+
+    def __init__(self, setup: JoinSetup) -> None:
+        self._run = setup.run
+        self._steps = setup.steps
+        self._limits = setup.limits
+        self._progress = setup.run.report.progress
+        self._grown = [setup.limits.first_window] * len(setup.steps)
+        self._after_last = 0
+        self._most_of: Callable[[int], int | None] = _as_many_as_fit
+
+    def within(self, most_of: Callable[[int], int | None]) -> None:
+        """Replaces the row limit of steps for which ``most_of`` returns a number."""
+        self._most_of = most_of
+
+    def reserve_steps(self, steps: int) -> None:
+        """Reserves memory for this many further steps that continue from the last step's rows."""
+        self._after_last = steps
+
+    def expect_few(self, enough: int) -> None:
+        """Starts small: the caller stops after about this many rows."""
+        self._grown = [first_window(enough, self._limits.first_window)] * len(self._steps)
+
+    def expect_all(self) -> None:
+        """Starts at the size for callers that read all rows."""
+        first = min(self._limits.first_count_window, self._limits.largest_window)
+        self._grown = [first] * len(self._steps)
+
+    def most(self, number: int) -> int:
+        """A step's share of the memory in rows, at most the current size of its window."""
+        return self._most(number, self._grown[number])
+
+    def _most(self, number: int, window: int) -> int:
+        is_last = number == len(self._steps) + self._after_last - 1
+        width = len(self._steps[number].variables)
+        share = self._run.workspace.available // (len(self._steps) + self._after_last - number)
+        longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
+        rows = self._most_of(number)
+        if rows is None:
+            rows = rows_within(share, width, is_last=is_last)
+        return max(1, min(window, longest, rows))
+
+    def max_at_once(self) -> int:
+        """Rows that any step may make without measuring first how many there could be.
+
+        If there are several steps, this is the size of the second window, even if a caller needs
+        few rows: computing these rows takes less time than the launches of a first window per step.
+        """
+        windows = self._grown if len(self._grown) == 1 else [*map(self._after, self._grown)]
+        few, steps = self._limits.few_rows, len(self._steps) + self._after_last
+        widest = 4 * max([len(each.variables) for each in self._steps])
+        longest = self._run.graph.context.info.max_allocation_bytes // max(widest, 8)
+        # Nearly always each step has room for them, even if all are as wide as the widest.
+        if (
+            self._most_of is _as_many_as_fit
+            and few <= min(*windows, longest)
+            and few <= rows_within(self._run.workspace.available // steps, widest // 4)
+        ):
+            return few
+        return min(few, *[self._most(*each) for each in enumerate(windows)])
+
+    def next(self, number: int) -> int:
+        """As `most`; also lets the next window have up to twice as many rows."""
+        window, limits = self.most(number), self._limits
+        is_last = number == len(self._steps) - 1
+        largest = limits.largest_last_window if is_last else limits.largest_window
+        self._grown[number] = min(self._after(self._grown[number]), largest)
+        return window
+
+    def slices(
+        self, number: int, total: int, of: tuple[int, int] | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Yields the windows of ``total`` rows.
+
+        ``of``: for the progress, the rows that went before and those of the whole step.
+        """
+        before, whole = (0, total) if of is None else of
+        low = 0
+        while low < total:
+            self._run.check_deadline()
+            high = min(low + self.next(number), total)
+            self.enter(number, before + low, before + high, whole)
+            yield low, high
+            low = high
+
+    def pace(self, number: int, started: float) -> None:
+        """Shrinks windows if a step, or the caller, takes too long for one."""
+        longest = self._run.graph.context.profile.launch_seconds
+        if number and time.perf_counter() - started > longest:
+            # Windows of the previous step double each time: this halves them.
+            smaller = self._grown[number - 1] // 4
+            self._grown[number - 1] = max(self._limits.smallest_window, smaller)
+
+    def enter(self, number: int, first: int, last: int, total: int) -> None:
+        """Tells the progress which part of its work a step begins."""
+        if self._progress is not None:
+            self._progress.enter(number, first, last, total)
+
+    def leave(self, number: int) -> None:
+        """Tells the progress that the part is complete."""
+        if self._progress is not None:
+            self._progress.leave(number)
+
+    def _after(self, rows: int) -> int:
+        """The size after a window of ``rows``; grows slowly at first, as a caller may stop."""
+        first = self._limits.first_window
+        return min(8 * rows, first) if rows < first else 2 * rows

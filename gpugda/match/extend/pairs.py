@@ -9,21 +9,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.device.launch.extend import ListKernels, Pairs, PairWindow, WeighKernels
+from gpugda.device.launch.join import Product
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.launch_size import LaunchSize
-from gpugda.match.list_lengths import shortest_list
+from gpugda.plan.list_lengths import max_list_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.extend import Link
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.run import Run
 
-__all__ = ["PairSteps", "prefix_sums"]
+    Write = Callable[[tuple[int, int], Table], None]
+    """Writes a window of the new rows to a table."""
+
+__all__ = ["PairSteps", "PlainSteps", "longest_list", "prefix_sums", "shortest_list"]
+
+
+def longest_list(link: Link, graph: DataGraph) -> int:
+    """Upper bound of the entries that any node has along the link."""
+    return max_list_length(graph, link.types, outgoing=link.outgoing, incoming=link.incoming)
+
+
+def shortest_list(links: Sequence[Link], graph: DataGraph) -> int:
+    """Upper bound of the shortest of the lists along these links, for any nodes."""
+    return min(longest_list(link, graph) for link in links)
+
 
 _MIN_PAIRS = 1 << 16
 _MAX_DOWNLOADED_SUMS = 1 << 17
@@ -261,3 +278,70 @@ def prefix_sums(run: Run, counts: DeviceArray) -> tuple[DeviceArray, int]:
     total = int(run.workspace.download(sums, counts.count, 1)[0])
     run.workspace.release(counts)
     return sums, total
+
+
+_SHARE_FOR_WINDOW = 1 / 16
+"""Share of the free memory for candidates that are listed at a time."""
+_MIN_WINDOW = 64
+
+
+class PlainSteps:
+    """Counts the new rows of plain steps, and writes them.
+
+    Args:
+        setup: The join.
+    """
+
+    def __init__(self, setup: JoinSetup) -> None:
+        self._run = setup.run
+        self._kernels = setup.kernels.extensions
+        self._steps = setup.steps
+        self._words = setup.words
+        self._candidates = setup.candidates
+
+    def products(
+        self, number: int, table: Table, unused: DeviceArray
+    ) -> Iterator[tuple[int, Write]]:
+        """Each row with each candidate, or with some at a time if all do not fit.
+
+        ``unused``: any array, in place of relationships.
+        """
+        step = self._steps[number]
+        words, columns = self._words.plain[number], (step.node_column, None, None)
+        for nodes, first, size in self._listed(step.position):
+            product = Product(size, nodes, first, None, unused, unused, unused)
+
+            def write(window: tuple[int, int], extended: Table, product: Product = product) -> None:
+                kernels = self._run.kernels.join
+                kernels.write_product(table, product, words, window, extended, columns)
+
+            yield table.row_count * size, write
+
+    def _listed(self, position: int) -> Iterator[tuple[DeviceArray, int, int]]:
+        """Yields lists of candidates: an array, the offset of the first one, and their number."""
+        candidates, workspace = self._candidates, self._run.workspace
+        if candidates.fits_list(self._run, position):
+            yield candidates.listed(self._run, position)
+            return
+        most = int(workspace.available * _SHARE_FOR_WINDOW) // 4
+        most = max(_MIN_WINDOW, min(most, candidates.count(position)))
+        nodes = workspace.allocate(most, np.uint32, "listed candidates")
+        for window in candidates.windows(self._run, position, most):
+            workspace.write(nodes, window)
+            yield nodes, 0, len(window)
+        workspace.release(nodes)
+
+    def valid(self, number: int, table: Table) -> tuple[DeviceArray, int]:
+        """Prefix sums of the rows that pass the step's tests, and the number of these rows."""
+        counts = self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
+        self._kernels.test(self._words.arrays[number], table, counts)
+        return prefix_sums(self._run, counts)
+
+    def pruned(self, number: int, table: Table, sums: DeviceArray) -> Write:
+        """Writes the rows that pass."""
+        words = self._words.plain[number]
+
+        def write(window: tuple[int, int], extended: Table) -> None:
+            self._run.kernels.join.write_valid(table, words, sums, window, extended)
+
+        return write

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.leaf_products import ProductArrays
+    from gpugda.match.extend.cache import ReducedGraph
     from gpugda.match.extend.groups import GroupSums
     from gpugda.match.extend.join_windows import ExtendWindows
     from gpugda.match.extend.messages import Messages
-    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.segments.shared_entries import SharedEntryColumns
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.special.square_sums import SquareSums

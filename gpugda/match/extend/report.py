@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.identifiers import NameTable
     from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.extend.cache import ReducedGraph
     from gpugda.match.extend.groups import RowWeights
     from gpugda.match.extend.prepared_join import PreparedJoin
-    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.comparisons import Comparison
     from gpugda.plan.counting.count_plan import Eliminate, FirstPlan, Part

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -17,36 +18,30 @@ from gpugda.device.launch.small_queries import SmallFilter
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.engine import Engine
-from gpugda.match.extend.attempts import Attempts, plan_key
-from gpugda.match.extend.cache import KeptQueries, KeptQuery
-from gpugda.match.extend.candidate_ranks import CandidateRanks
-from gpugda.match.extend.combine_parts import CountsInParts
-from gpugda.match.extend.compiled_steps import CompiledSteps
-from gpugda.match.extend.earlier_plans import EarlierPlans
-from gpugda.match.extend.filter import candidates_on_host, find_candidates, update_from_snapshot
-from gpugda.match.extend.join_builder import JoinBuilder
-from gpugda.match.extend.join_setup import JoinKernels
-from gpugda.match.extend.memory import (
-    check_room,
-    enough_bytes,
-    naming_limit,
-    retried,
-    with_sufficient_limit,
-)
-from gpugda.match.extend.merged_graph import MergedGraph
-from gpugda.match.extend.prepared_core import (
+from gpugda.match.extend.attempts import (
     NOTHING,
+    Attempts,
     Goal,
     PreparedCore,
     groups_of_rows,
+    plan_key,
     weighted_groups,
 )
+from gpugda.match.extend.cache import EarlierPlans, KeptQueries, KeptQuery
+from gpugda.match.extend.compile import CompiledSteps
+from gpugda.match.extend.filter import candidates_on_host, find_candidates, update_from_snapshot
+from gpugda.match.extend.join_builder import JoinBuilder
+from gpugda.match.extend.join_setup import JoinKernels
+from gpugda.match.extend.memory import check_room, retried
+from gpugda.match.extend.merged_graph import MergedGraph
+from gpugda.match.extend.messages import CandidateRanks
 from gpugda.match.extend.report import describe_count_part, first_text
 from gpugda.match.extend.segments.waiting import SpillError
 from gpugda.match.matcher import total_count
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
 from gpugda.match.second_graph import SecondGraph
+from gpugda.match.tuple_counts import TupleCounts, multiply_counts, subtract_counts
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Join, Product, Sum
 from gpugda.plan.counting.search import first_plan, plan_of_part
@@ -54,10 +49,10 @@ from gpugda.plan.join_order import planned_order
 from gpugda.plan.node_steps import node_steps
 from gpugda.plan.plan_feedback import PlanFeedback
 from gpugda.thresholds import CountThresholds
+from gpugda.types import MAX_WEIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -74,7 +69,77 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
     from gpugda.thresholds import Thresholds
 
-__all__ = ["ExtendStrategy"]
+    Nodes = tuple[int, ...]
+
+__all__ = ["CountsInParts", "ExtendStrategy"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountsInParts:
+    """Adds and multiplies the counts of parts.
+
+    Args:
+        count: Counts a part's embeddings.
+        groups: Counts a part's embeddings by some of its query nodes.
+        check: Called often; raises when it is time to give up.
+    """
+
+    count_part: Callable[[Part], int]
+    groups_of_part: Callable[[Part, Groups], Iterable[Embeddings]]
+    check: Callable[[], None]
+
+    def count(self, plan: Product | Sum) -> int | None:
+        """The number of embeddings.
+
+        Returns None if it is unknown: a term whose tables saturated at 2**63 has an unknown count,
+        even if all terms together are fewer.
+        """
+        if isinstance(plan, Product):
+            return math.prod(map(self.count_part, plan.factors))
+        total = 0
+        for term in plan.terms:
+            found = self.count_part(term)
+            if found >= int(MAX_WEIGHT):
+                return None
+            total += term.sign * found
+        return total
+
+    def groups(self, plan: Product | Sum, nodes: Nodes) -> Embeddings | None:
+        """Each tuple of data nodes of some query nodes once, with its multiplicity.
+
+        Returns None if it is unknown, because a multiplicity of a part saturated.
+        """
+        if isinstance(plan, Product):
+            # All nodes are in the same factor.
+            times = math.prod(self.count_part(each) for each in plan.factors if not each.grouped)
+            (grouped,) = (each for each in plan.factors if each.grouped)
+            return multiply_counts(self._found(grouped, nodes), times)
+        sides = {sign: self._no_tuples(nodes) for sign in (1, -1)}
+        for term in plan.terms:
+            sides[term.sign].add(self._found(term, nodes))
+        more, less = (sides[sign].found() for sign in (1, -1))
+        return (
+            None
+            if _has_too_many(more) or _has_too_many(less)
+            else subtract_counts(nodes, more, less)
+        )
+
+    def _found(self, part: Part, nodes: Nodes) -> Embeddings:
+        """The groups of a part, with the positions of the whole query's nodes."""
+        wanted = Groups(tuple(sorted(set(part.grouped))), counted=True, streamed=False)
+        tuples = self._no_tuples(nodes)
+        for chunk in self.groups_of_part(part, wanted):
+            places = zip(nodes, part.grouped, strict=True)
+            tuples.add(replace(chunk, nodes={node: chunk.nodes[place] for node, place in places}))
+        return tuples.found()
+
+    def _no_tuples(self, nodes: Nodes) -> TupleCounts:
+        return TupleCounts(nodes, counted=True, check=self.check)
+
+
+def _has_too_many(found: Embeddings) -> bool:
+    return found.weights is not None and bool((found.weights >= MAX_WEIGHT).any())
+
 
 _SHARE_FOR_KEPT, _SHARE_IF_SEGMENTED = 1 / 16, 1 / 4
 """Shares of the memory for kept queries: with the whole graph resident, and with segments only."""
@@ -207,15 +272,6 @@ class ExtendStrategy(Engine):
         graph = self._graph.graph
         self._compiled = CompiledSteps(graph, by_rows=not self._merges, shapes=shapes)
 
-    def _naming(self, pattern: BoundQuery, masks: Masks) -> AbstractContextManager[None]:
-        """Makes memory errors of a block name a limit that is enough for a pattern."""
-        graph = self._graph.graph
-        return naming_limit(
-            self.limit,
-            self._context.info.global_memory_bytes,
-            lambda: enough_bytes(graph, pattern, masks, self.placement()),
-        )
-
     def cached_bytes(self) -> int:
         """See `Matcher.cached_bytes`: includes what is kept of queries, and merged lists."""
         return super().cached_bytes() + self._kept.nbytes + self._merged.nbytes
@@ -235,8 +291,7 @@ class ExtendStrategy(Engine):
         """See `Matcher.count`; ``count_plan``: the plan to run, None to find one."""
         if count_plan is None or not self._may_have_rows(plan.bound):
             return super().count(plan, masks, report, deadline)
-        with self._naming(plan.bound, masks):
-            return self._counted(_Request(plan.bound, masks, report, deadline), count_plan)
+        return self._counted(_Request(plan.bound, masks, report, deadline), count_plan)
 
     def groups(
         self,
@@ -253,8 +308,7 @@ class ExtendStrategy(Engine):
         """
         if self._may_have_rows(plan.bound):
             request = _Request(plan.bound, masks, report, deadline)
-            with self._naming(plan.bound, masks):
-                yield from self._groups(request, need, count_plan)
+            yield from self._groups(request, need, count_plan)
 
     def weighted_count(
         self,
@@ -287,9 +341,8 @@ class ExtendStrategy(Engine):
     ) -> Generator[Embeddings]:
         """See `Matcher.embeddings`: segments the graph if it leaves no room for the rows."""
         find = partial(super().embeddings, plan, masks, need, report, deadline)
-        with self._naming(plan.bound, masks):
-            while not (yield from retried(find(), self._segment)):
-                pass
+        while not (yield from retried(find(), self._segment)):
+            pass
 
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
@@ -353,8 +406,7 @@ class ExtendStrategy(Engine):
     def _count(
         self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        with self._naming(pattern, masks):
-            return self._counted(_Request(pattern, masks, report, deadline), None)
+        return self._counted(_Request(pattern, masks, report, deadline), None)
 
     def _count_once(self, request: _Request, goal: Goal) -> int:
         with self.running(request.report, request.deadline) as run:
@@ -402,36 +454,35 @@ class ExtendStrategy(Engine):
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Does everything before the join. Returns a core, a plan of parts, or the groups."""
         started, joining = run.graph.context.clock(), run.report.timings.get("join", 0.0)
-        with with_sufficient_limit(self.limit, self._graph.graph, bound, masks, run.placement):
-            if self._merges and run.placement.is_whole:
-                self._merged.make_due(run)
-            with run.stage("filter"):
-                query = self._query(run, bound, masks, counting=goal.counts)
-            if query.candidates is None:
-                return None
-            run.workspace.free_cached = lambda: run.workspace.uncount(self.drop_cached(query))
-            describe_candidates(run.report, bound, query.candidates)
-            run.report.explored = query.candidates.explored
-            if query.candidates.explored:
-                run.report.steps.append("candidates with matching neighbours")
-            if query.feedback.replan_reason:
-                run.report.steps.append(query.feedback.replan_reason)
-                run.report.corrections = dict(query.feedback.corrections)
-            trial = query.feedback.trial_seconds if goal.may_be_abandoned else None
-            if trial is not None:
-                run = run.until(time.monotonic() + trial)
-            joins = self._joins(run, query, query.candidates)
-            done: PreparedJoin | Embeddings | None = None
-            plan: CountPlan = Join()
-            if goal.counts and not goal.join_only:
-                plan, done = Attempts(joins, goal, self._thresholds.count).decide(wanted)
-            if isinstance(plan, (Product, Sum)):
-                return plan
-            if isinstance(done, Embeddings):
-                return done
-            joined = done or joins.joined(plan, wanted, counting=goal.counting)
-            with run.stage("join"):
-                rows = joins.grouped(None if goal.join_only else goal.grouped, joined)
+        if self._merges and run.placement.is_whole:
+            self._merged.make_due(run)
+        with run.stage("filter"):
+            query = self._query(run, bound, masks, counting=goal.counts)
+        if query.candidates is None:
+            return None
+        run.workspace.free_cached = lambda: run.workspace.uncount(self.drop_cached(query))
+        describe_candidates(run.report, bound, query.candidates)
+        run.report.explored = query.candidates.explored
+        if query.candidates.explored:
+            run.report.steps.append("candidates with matching neighbours")
+        if query.feedback.replan_reason:
+            run.report.steps.append(query.feedback.replan_reason)
+            run.report.corrections = dict(query.feedback.corrections)
+        trial = query.feedback.trial_seconds if goal.may_be_abandoned else None
+        if trial is not None:
+            run = run.until(time.monotonic() + trial)
+        joins = self._joins(run, query, query.candidates)
+        done: PreparedJoin | Embeddings | None = None
+        plan: CountPlan = Join()
+        if goal.counts and not goal.join_only:
+            plan, done = Attempts(joins, goal, self._thresholds.count).decide(wanted)
+        if isinstance(plan, (Product, Sum)):
+            return plan
+        if isinstance(done, Embeddings):
+            return done
+        joined = done or joins.joined(plan, wanted, counting=goal.counting)
+        with run.stage("join"):
+            rows = joins.grouped(None if goal.join_only else goal.grouped, joined)
         check_room(run.workspace, joined.steps, joined.windows.pending_bytes)
         key = plan_key(goal, self._thresholds.count)
         ended = partial(self._ended, joins, joined, key, started, joining)

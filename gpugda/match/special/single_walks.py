@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugda.device.launch.cycles import SingleWalkKernels
 from gpugda.device.launch.query_words import NONE
-from gpugda.device.memory.host_buffers import host_buffer
+from gpugda.device.memory.host_arrays import host_buffer
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:

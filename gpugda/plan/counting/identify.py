@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.statistics import GraphStatistics
+    from gpugda.data.statistics.graph_statistics import (
+        GraphStatistics,
+    )
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
 
     Pair = tuple[int, int]

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.data.patches.patched import whole
 from gpugda.match.candidates.label_words import program_bits
-from gpugda.match.host_table import HostTable
+from gpugda.match.fetching import HostTable
 from gpugda.match.matcher import Cursor, Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.windowed_join import WindowedJoin

@@ -10,7 +10,7 @@ from gpugda_adapters.bolt_values import refuse_vectors
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.columns import ColumnKind, to_values
+from gpugda.data.values.columns import ColumnKind, to_values
 from gpugda.errors import SourceError, StaleSnapshotError
 from gpugda.ports import DatabaseVersion, SilentProgress
 

@@ -8,7 +8,7 @@ import pytest
 from gpugda_adapters.graphml import GraphmlSource
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import SourceError
 from gpugda.ports import GraphSource, SilentProgress
 

@@ -13,7 +13,7 @@ from gpugda_adapters.change_sources import ChangeSources
 from gpugda_adapters.plugin_changes import PluginChanges
 from neo4j.exceptions import Neo4jError, ServiceUnavailable
 
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.ports import ChangeGap, DatabaseVersion
 
 UUID = "cf87b189-b0fe-4098-835d-92493d9be7f7"

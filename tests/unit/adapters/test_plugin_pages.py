@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.data.batches import id_array
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import StaleSnapshotError
 from gpugda.ports import DatabaseVersion, SilentProgress
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import ColumnKind, to_values
+from gpugda.data.values.columns import ColumnKind, to_values
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import GraphSource, SilentProgress
 from strategies import examples

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from gpugda_adapters.samples import SampleSource, sample_names
 
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import ConfigurationError
 from gpugda.ports import GraphSource, SilentProgress, SnapshotFolder
 from gpugda.snapshot.opening import open_snapshot

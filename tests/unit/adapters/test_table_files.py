@@ -10,7 +10,7 @@ import pytest
 
 import gpugda
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import SilentProgress
 

@@ -12,7 +12,7 @@ from gpugda_adapters.table_columns import TableColumns
 from gpugda_adapters.tables import TablesSource
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import ColumnKind, to_values
+from gpugda.data.values.columns import ColumnKind, to_values
 from gpugda.errors import SourceError
 from gpugda.ports import GraphSource, SilentProgress
 

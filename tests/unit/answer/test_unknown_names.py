@@ -9,7 +9,7 @@ from server_ids import server_graph
 import gpugda
 from gpugda import errors
 from gpugda.answer.unknown_names import names_to_look_up, remarks_on_names
-from gpugda.data.columns import column_from_values
+from gpugda.data.values.columns import column_from_values
 from gpugda.loading import LoadedGraph, load
 from gpugda.ports import SilentProgress
 from gpugda.query.prepare import prepare

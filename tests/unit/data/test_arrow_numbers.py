@@ -7,7 +7,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-from gpugda.data.arrow_numbers import arrow_texts
+from gpugda.data.values.arrow_numbers import arrow_texts
 
 
 @pytest.mark.parametrize("texts", [[], ["a"], ["", "ab", "ä€𝄞"], [None, "a", None], [None] * 9])

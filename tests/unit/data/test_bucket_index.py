@@ -8,8 +8,8 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.bucket_index import BucketIndex, find_index
-from gpugda.data.columns import column_from_values
+from gpugda.data.values.columns import column_from_values
+from gpugda.match.candidates.indexed_nodes import BucketIndex, find_index
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
 FLOATS = st.floats() | st.sampled_from([0.0, -0.0, 5e-324, 1e308, -1e308, math.inf])
@@ -46,9 +46,9 @@ def graph():
 
 
 def test_an_index_is_made_after_enough_comparisons(graph, monkeypatch):
-    monkeypatch.setattr("gpugda.data.bucket_index._SCANS", 2)
+    monkeypatch.setattr("gpugda.match.candidates.indexed_nodes._SCANS", 2)
     assert all(find_index(graph, "x", graph.node_properties["x"]) is None for _ in range(9))
-    monkeypatch.setattr("gpugda.data.bucket_index._MIN_ROWS", 0)
+    monkeypatch.setattr("gpugda.match.candidates.indexed_nodes._MIN_ROWS", 0)
     found = [find_index(graph, "x", graph.node_properties["x"]) for _ in range(4)]
     assert found[:2] == [None, None]
     assert found[2] is found[3] is not None
@@ -56,11 +56,11 @@ def test_an_index_is_made_after_enough_comparisons(graph, monkeypatch):
 
 
 def test_the_oldest_index_is_removed_first(graph, monkeypatch):
-    monkeypatch.setattr("gpugda.data.bucket_index._SCANS", 0)
-    monkeypatch.setattr("gpugda.data.bucket_index._MIN_ROWS", 0)
+    monkeypatch.setattr("gpugda.match.candidates.indexed_nodes._SCANS", 0)
+    monkeypatch.setattr("gpugda.match.candidates.indexed_nodes._MIN_ROWS", 0)
     column, other = graph.node_properties["x"], graph.node_properties["y"]
     first = find_index(graph, "x", column)
-    monkeypatch.setattr("gpugda.data.bucket_index._MAX_BYTES", first.nbytes + 100)
+    monkeypatch.setattr("gpugda.match.candidates.indexed_nodes._MAX_BYTES", first.nbytes + 100)
     assert find_index(graph, "x", column) is first
     second = find_index(graph, "y", other)
     assert find_index(graph, "y", other) is second

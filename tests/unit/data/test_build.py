@@ -10,9 +10,9 @@ from graphs import ListedBatches, design_graph, make_graph, node_batch, relation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data import build, relationship_ids, sorting
+from gpugda.data import build, external_ids, sorting
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import SourceError
 from gpugda.ports import IdentifierPrefixes
 
@@ -221,7 +221,7 @@ IDS = ([7, 8, 9, 10, 11], [7, 8, 3, 4, 12], [11, 10, 9, 8, 7], [0, 2, 1, 2**40, 
 @pytest.mark.parametrize("max_gaps", [0, 1, 4])
 @pytest.mark.parametrize("as_ranges", [False, True])
 def test_relationship_ids_follow_their_relationships(ids, max_gaps, as_ranges, monkeypatch):
-    monkeypatch.setattr(relationship_ids, "_MAX_GAPS", max_gaps)
+    monkeypatch.setattr(external_ids, "_MAX_GAPS", max_gaps)
     ends = [(2, 0), (0, 1), (2, 1), (1, 2), (0, 0)]
     pieces = [[each] for each in range(5)] if as_ranges else [range(2), range(2, 5)]
     batches = [

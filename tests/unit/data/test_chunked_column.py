@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpugda.data.chunked_column import ChunkedColumn, can_be_chunked, chunks_of
-from gpugda.data.columns import Column, ColumnKind, column_from_values, to_values
+from gpugda.data.values.chunked_column import ChunkedColumn, can_be_chunked, chunks_of
+from gpugda.data.values.columns import Column, ColumnKind, column_from_values, to_values
 
 
 def integers(*values, valid=None):

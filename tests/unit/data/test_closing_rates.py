@@ -5,8 +5,11 @@ from itertools import permutations
 import pytest
 from graphs import make_graph
 
-from gpugda.data import closing_rates
-from gpugda.data.statistics import ANY, GraphStatistics
+from gpugda.data.statistics import counting
+from gpugda.data.statistics.graph_statistics import (
+    ANY,
+    GraphStatistics,
+)
 
 
 def graph(count, pairs, kinds=("R",)):
@@ -51,14 +54,14 @@ def test_a_graph_without_paths_has_no_closing_rates(pairs):
 
 def test_nodes_with_very_many_types_are_sampled_less(monkeypatch):
     found = [0]
-    searched = closing_rates._searched
+    searched = counting._searched
 
     def noted(csr, low, *rest):
         found[0] = max(found[0], len(low))
         return searched(csr, low, *rest)
 
-    monkeypatch.setattr(closing_rates, "_searched", noted)
-    monkeypatch.setattr(closing_rates, "_MAX_RUNS", 10_000)
+    monkeypatch.setattr(counting, "_searched", noted)
+    monkeypatch.setattr(counting, "_MAX_RUNS", 10_000)
     kinds = [f"T{i}" for i in range(40)]
     rows = [(s, kind, e, {}) for s in range(8) for e in range(8) for kind in kinds if s != e]
     rates = make_graph([((), {})] * 8, rows).statistics.closing_rates

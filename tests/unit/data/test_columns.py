@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.columns import (
+from gpugda.data.values.columns import (
     ColumnKind,
     column_from_arrow,
     column_from_values,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.data import labels
-from gpugda.data.derived import Derived
+from gpugda.data.statistics.derived import Derived
 from gpugda.deadline import working_until
 from gpugda.errors import QueryTimeoutError
 

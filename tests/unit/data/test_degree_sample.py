@@ -7,7 +7,7 @@ import pytest
 from graphs import make_graph
 from hypothesis import given
 
-from gpugda.data import degree_sample
+from gpugda.data.statistics import degree_sample
 from strategies import multigraphs
 
 KINDS = [(types, out) for types in (None, (0,), (0, 1)) for out in (True, False, None)]

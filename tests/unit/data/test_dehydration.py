@@ -9,9 +9,9 @@ from neo4j._codec.hydration.bolt.v2 import HydrationHandler
 from neo4j._codec.packstream.v1 import PackableBuffer, Packer, UnpackableBuffer, Unpacker
 from parameter_kinds import KINDS, UNSENDABLE, ZONES
 
-from gpugda.data.columns import column_from_values, shown_values
-from gpugda.data.dehydration import dehydrated, for_driver
-from gpugda.data.driver_values import as_driver_gives
+from gpugda.data.values.columns import column_from_values, shown_values
+from gpugda.data.values.dehydration import dehydrated, for_driver
+from gpugda.data.values.driver_values import as_driver_gives
 from gpugda.errors import SourceError
 
 HANDLER = HydrationHandler()

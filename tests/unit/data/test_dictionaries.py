@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.column import Column, ColumnKind
-from gpugda.data.dictionaries import (
+from gpugda.data.increments.dictionaries import extended_strings
+from gpugda.data.values.column import Column, ColumnKind
+from gpugda.data.values.dictionaries import (
     ObjectDictionary,
     StringDictionary,
     encode_objects,
@@ -15,7 +16,6 @@ from gpugda.data.dictionaries import (
     merge_objects,
     merge_strings,
 )
-from gpugda.data.increments.dictionaries import extended_strings
 
 # UTF-8 and UTF-16 sort characters beyond the basic plane differently, so these must occur.
 TEXTS = st.text(st.sampled_from("ab\0%_.é￿😀"), max_size=4)
@@ -139,7 +139,7 @@ def test_merged_objects_keep_their_meaning():
 def test_texts_are_the_same_before_and_after_decoding_all(monkeypatch):
     texts = ["", "a", "b", "ü"]
     for most in (0, 1 << 24):
-        monkeypatch.setattr("gpugda.data.dictionaries._MAX_DECODED_BYTES", most)
+        monkeypatch.setattr("gpugda.data.values.dictionaries._MAX_DECODED_BYTES", most)
         dictionary = StringDictionary(pa.array(texts))
         codes = np.array([3, 0, 3, 1], dtype=np.int32)
         for _ in range(3):

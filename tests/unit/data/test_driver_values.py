@@ -9,9 +9,9 @@ import pytest
 from neo4j._codec.hydration.bolt.v2 import HydrationHandler
 from neo4j._codec.packstream import Structure
 
-from gpugda.data.columns import column_from_values, shown_values, to_values
-from gpugda.data.driver_values import as_driver_gives, from_driver, is_broken
-from gpugda.data.identities import identity_of
+from gpugda.data.values.columns import column_from_values, shown_values, to_values
+from gpugda.data.values.dictionaries import identity_of
+from gpugda.data.values.driver_values import as_driver_gives, from_driver, is_broken
 from gpugda.errors import SourceError
 from gpugda.expressions.temporal.printing import moment_text
 from gpugda.result.text import format_value

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from server_ids import PREFIXES, ListedSource, random_relationship_ids, server_graph
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import to_values
 from gpugda.data.external_ids import ExternalIds, are_distinct
+from gpugda.data.values.columns import to_values
 from gpugda.errors import SourceError
 from strategies import multigraphs
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data import id_table
-from gpugda.data.id_table import IdTable
+from gpugda.data import identifiers
+from gpugda.data.identifiers import IdTable
 
 IDS = st.lists(
     st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), min_size=1, max_size=40, unique=True
@@ -43,7 +43,7 @@ def test_regular_ids_collide_rarely(step):
 
 
 def test_too_many_collisions_make_the_table_full(monkeypatch):
-    monkeypatch.setattr(id_table, "_MAX_ROUNDS", 1)
+    monkeypatch.setattr(identifiers, "_MAX_ROUNDS", 1)
     assert table_of(np.arange(1000) ** 3).is_full
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data import id_table, identifiers
+from gpugda.data import identifiers
 from gpugda.data.identifiers import IdentifierSpace, NameTable, Origin, name_id_type
 from gpugda.errors import SourceError
 
@@ -48,7 +48,7 @@ def test_an_integer_that_is_no_id_is_never_found(ids, stranger):
 
 
 def test_colliding_ids_are_found(monkeypatch):
-    monkeypatch.setattr(id_table, "_MAX_ROUNDS", 0)
+    monkeypatch.setattr(identifiers, "_MAX_ROUNDS", 0)
     ids = [2**60, -5, 2**50, 17]
     assert space_of(ids).lookup([pa.array(ids[::-1])], [ORIGIN])[0].tolist() == [3, 2, 1, 0]
     with pytest.raises(SourceError, match="no node has the id 18"):

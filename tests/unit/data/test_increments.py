@@ -14,8 +14,6 @@ from random_database import RandomDatabase
 
 from gpugda.data import identifiers
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import column_from_values, to_values
-from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.increments import searching, sides
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
@@ -24,6 +22,11 @@ from gpugda.data.labels import distinct_label_sets, label_bitmap
 from gpugda.data.patches import changing, patched, spare_capacity
 from gpugda.data.patches.patched import whole
 from gpugda.data.patches.splice import Splice
+from gpugda.data.statistics.counting import (
+    LabelSets,
+    gather_statistics,
+)
+from gpugda.data.values.columns import column_from_values, to_values
 from gpugda.ports import DatabaseVersion
 from gpugda.snapshot.opening import open_snapshot
 from gpugda.snapshot.store import save_snapshot

@@ -3,7 +3,7 @@
 import random
 from itertools import combinations
 
-from gpugda.data.label_order import LabelOrder
+from gpugda.data.labels import LabelOrder
 
 
 def test_the_order_of_labels_never_seen_together_is_unknown():

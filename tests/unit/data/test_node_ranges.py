@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import gpugda
-from gpugda.data import build, counting, identifiers, node_ranges, threads
-from gpugda.data.node_ranges import Entries, NodeRanges, bits_for, piece_size
-from gpugda.data.progress import SilentProgress
+from gpugda.data import build, identifiers, sorting, threads
+from gpugda.data.build import SilentProgress
+from gpugda.data.sorting import Entries, NodeRanges, bits_for, piece_size
+from gpugda.data.statistics import counting
 from gpugda.loading import load
 
 CORES = [1, 4, 7]
@@ -16,8 +17,8 @@ CORES = [1, 4, 7]
 def cores(request, monkeypatch):
     """A number of cores, with every core worth using."""
     monkeypatch.setattr(threads, "core_count", lambda: request.param)
-    monkeypatch.setattr(node_ranges, "_RANGE", 100)
-    for module in (build, counting, node_ranges, threads):
+    monkeypatch.setattr(sorting, "_RANGE", 100)
+    for module in (build, counting, sorting, threads):
         monkeypatch.setattr(module, "_PIECE", 100)
     monkeypatch.setattr(identifiers, "_LOOKUP_ROWS", 100)
 
@@ -54,7 +55,7 @@ def test_ranges_hold_the_entries_of_their_nodes_in_order(cores, count, node_coun
 @pytest.mark.parametrize("count", [1, 2**20, 65_000_000, 10**9, 2**32 - 2])
 def test_range_and_position_in_a_piece_fit_32_bits(count):
     size = piece_size(count)
-    assert bits_for(size) + node_ranges._MAX_RANGE_BITS <= 32
+    assert bits_for(size) + sorting._MAX_RANGE_BITS <= 32
     assert -(-count // size) <= 256
 
 

@@ -9,9 +9,9 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gpugda.data.parallel as parallel
-import gpugda.data.parallel_scans as parallel_scans
-from gpugda.data.patched_csr import csr_of
+import gpugda.data.statistics.parallel as parallel
+import gpugda.data.statistics.parallel as parallel_scans
+from gpugda.data.csr import csr_of
 from gpugda.data.patches.patched import Patched
 from gpugda.errors import QueryTimeoutError
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from random_database import RandomDatabase
 
-from gpugda.data.column import Column, ColumnKind, to_values
-from gpugda.data.columns import column_from_values
 from gpugda.data.increments import dictionaries
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.columns import moved_column, set_values
-from gpugda.data.patched_column import PatchedColumn
 from gpugda.data.patches import changing, patched
 from gpugda.data.patches.patched import Patched
 from gpugda.data.patches.splice import Splice
+from gpugda.data.values.chunked_column import PatchedColumn
+from gpugda.data.values.column import Column, ColumnKind, to_values
+from gpugda.data.values.columns import column_from_values
 from gpugda.live.compacting import Compactor
 from gpugda.live.shared import SharedState
 from gpugda.loading import LoadedGraph

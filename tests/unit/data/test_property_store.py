@@ -6,8 +6,8 @@ import pytest
 from graphs import make_graph
 from server_ids import server_graph
 
-from gpugda.data.columns import column_from_values, to_values
-from gpugda.data.property_store import PropertyNotReadError, PropertyStore
+from gpugda.data.values.columns import column_from_values, to_values
+from gpugda.data.values.property_store import PropertyNotReadError, PropertyStore
 from gpugda.plan.cardinality import EQUALITY, selectivity
 from gpugda.query.prepare import prepare
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpugda.data.node_ranges import _SAMPLES, range_borders
+from gpugda.data.sorting import _SAMPLES, range_borders
 
 
 def test_entries_after_the_last_sample_have_a_range():

@@ -9,8 +9,8 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gpugda.data.self_loops as self_loops
-from gpugda.data.self_loops import LoopPairs
+import gpugda.data.statistics.self_loops as self_loops
+from gpugda.data.statistics.self_loops import LoopPairs
 from gpugda.deadline import working_until
 from gpugda.errors import QueryTimeoutError
 

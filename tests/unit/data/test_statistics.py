@@ -8,8 +8,10 @@ from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data import counting, pattern_counts, tally
-from gpugda.data.statistics import GraphStatistics
+from gpugda.data.statistics import counting, pattern_counts
+from gpugda.data.statistics.graph_statistics import (
+    GraphStatistics,
+)
 
 LABELS = st.lists(st.sampled_from("ABC"), unique=True)
 
@@ -83,7 +85,7 @@ def test_counts_equal_those_of_the_lists(listed):
 def test_counts_are_the_same_in_small_pieces_and_without_a_table(listed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_PIECE", 3)
-        patch.setattr(tally, "_LARGEST_TABLE", -1)
+        patch.setattr(pattern_counts, "_LARGEST_TABLE", -1)
         graph = make_graph(*listed)
     assert graph.statistics == make_graph(*listed).statistics
     check_parallels_and_loops(graph, listed[1])
@@ -103,8 +105,8 @@ def test_counts_with_one_label_stay_exact_when_pairs_are_too_many(listed):
 def test_counts_with_one_label_stay_exact_when_triples_are_not_counted(most, listed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_PIECE", 3)
-        patch.setattr(tally, "_LARGEST_TABLE", -1)
-        patch.setattr(tally, "_WAITING", 1)
+        patch.setattr(pattern_counts, "_LARGEST_TABLE", -1)
+        patch.setattr(pattern_counts, "_WAITING", 1)
         patch.setattr(pattern_counts, "_LARGEST_PATTERN_COUNT", most)
         graph = make_graph(*listed)
     statistics = make_graph(*listed).statistics
@@ -117,7 +119,7 @@ def test_counts_with_one_label_stay_exact_when_triples_are_not_counted(most, lis
 @given(listed_graphs())
 def test_counts_of_labels_and_types_alone_stay_exact_when_their_pairs_are_too_many(listed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally, "_LARGEST_TABLE", -1)
+        patch.setattr(pattern_counts, "_LARGEST_TABLE", -1)
         patch.setattr(pattern_counts, "_LARGEST_PATTERN_COUNT", -1)
         patch.setattr(pattern_counts, "_LARGEST_PAIR_COUNT", -1)
         graph = make_graph(*listed)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.unique_values import unique_values
+from gpugda.data.integer_sets import unique_values
 
 
 @pytest.mark.parametrize("kind", [np.uint16, np.int32, np.uint32, np.int64])

@@ -12,7 +12,12 @@ import pytz
 from neo4j.time import DateTime
 
 import gpugda
-from gpugda.data.columns import column_from_arrow, column_from_values, shown_values, to_values
+from gpugda.data.values.columns import (
+    column_from_arrow,
+    column_from_values,
+    shown_values,
+    to_values,
+)
 from gpugda.expressions.temporal.moments import value_of_moment
 from gpugda.expressions.temporal.parsing import parse_moment
 from gpugda.expressions.temporal.zones import parse_zone

@@ -8,7 +8,7 @@ import pytest
 import gpugda
 from gpugda.deadline import deadline_after, working_until
 from gpugda.device import program
-from gpugda.device.compilations import Compilations
+from gpugda.device.context import Compilations
 from gpugda.device.program import get_kernel
 from gpugda.errors import DeviceError, QueryTimeoutError
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from gpugda.device import compile_processes, program
-from gpugda.device.compile_processes import CompileProcesses
+from gpugda.device import background_compilation, program
+from gpugda.device.background_compilation import CompileProcesses
 from gpugda.device.kernel_text import kernel_names, kernel_text
 
 WRITES = """
@@ -30,16 +30,16 @@ compile_processes.CompileProcesses(None)
 @pytest.fixture
 def on_cores(tmp_path, monkeypatch):
     """Four cores, a folder for programs, and nothing compiled yet."""
-    monkeypatch.setattr(compile_processes, "core_count", lambda: 4)
-    monkeypatch.setattr(compile_processes, "program_folder", lambda: tmp_path)
-    monkeypatch.setattr(compile_processes, "is_everything_built", lambda context: False)
+    monkeypatch.setattr(background_compilation, "core_count", lambda: 4)
+    monkeypatch.setattr(background_compilation, "program_folder", lambda: tmp_path)
+    monkeypatch.setattr(background_compilation, "is_everything_built", lambda context: False)
     monkeypatch.setenv("HERE", str(tmp_path))
     return monkeypatch
 
 
 @pytest.mark.device
 def test_each_process_has_a_share_and_finds_the_package(on_cores, context, tmp_path):
-    on_cores.setattr(compile_processes, "_BUILD", f"import gpugda.device.program\n{WRITES}")
+    on_cores.setattr(background_compilation, "_BUILD", f"import gpugda.device.program\n{WRITES}")
     on_cores.setattr(sys, "path", ["", *sys.path])
     compiling = CompileProcesses(context)
     compiling.wait()
@@ -52,12 +52,12 @@ def test_stored_programs_delay_the_compile_processes(on_cores, context, tmp_path
     (tmp_path / "a.program").touch()
     looked = []
     on_cores.setattr(
-        compile_processes, "is_everything_built", lambda context: looked.append(1) or True
+        background_compilation, "is_everything_built", lambda context: looked.append(1) or True
     )
     compiling = CompileProcesses(context)
     compiling.stop()
     assert not looked
-    on_cores.setattr(compile_processes, "_LATER_SECONDS", 0.01)
+    on_cores.setattr(background_compilation, "_LATER_SECONDS", 0.01)
     CompileProcesses(context).wait()
     assert looked
 
@@ -69,10 +69,12 @@ def test_compile_processes_do_not_delay_exit(tmp_path):
 
 @pytest.mark.device
 def test_stopping_ends_the_processes(on_cores, context):
-    on_cores.setattr(compile_processes, "_BUILD", SLEEPS)
+    on_cores.setattr(background_compilation, "_BUILD", SLEEPS)
     begun = []
-    real = compile_processes._begun
-    on_cores.setattr(compile_processes, "_begun", lambda *a: begun.append(real(*a)) or begun[-1])
+    real = background_compilation._begun
+    on_cores.setattr(
+        background_compilation, "_begun", lambda *a: begun.append(real(*a)) or begun[-1]
+    )
     compiling = CompileProcesses(context)
     while len(begun) < 3:
         time.sleep(0.01)
@@ -82,7 +84,7 @@ def test_stopping_ends_the_processes(on_cores, context):
 
 @pytest.mark.device
 def test_failed_compile_processes_are_only_logged(on_cores, context, caplog):
-    on_cores.setattr(compile_processes, "_BUILD", FAILS)
+    on_cores.setattr(background_compilation, "_BUILD", FAILS)
     with caplog.at_level("INFO", "gpugda.device"):
         CompileProcesses(context).wait()
     assert "3 of them not to the end" in caplog.text
@@ -91,13 +93,13 @@ def test_failed_compile_processes_are_only_logged(on_cores, context, caplog):
 @pytest.mark.device
 @pytest.mark.parametrize("missing", ["cores", "folder", "work"])
 def test_no_compile_process_starts_without_need(on_cores, context, missing):
-    on_cores.setattr(compile_processes, "_begun", lambda *a: pytest.fail("begun"))
+    on_cores.setattr(background_compilation, "_begun", lambda *a: pytest.fail("begun"))
     if missing == "cores":
-        on_cores.setattr(compile_processes, "core_count", lambda: 2)
+        on_cores.setattr(background_compilation, "core_count", lambda: 2)
     elif missing == "folder":
-        on_cores.setattr(compile_processes, "program_folder", lambda: None)
+        on_cores.setattr(background_compilation, "program_folder", lambda: None)
     else:
-        on_cores.setattr(compile_processes, "is_everything_built", lambda context: True)
+        on_cores.setattr(background_compilation, "is_everything_built", lambda context: True)
     CompileProcesses(context).wait()
 
 

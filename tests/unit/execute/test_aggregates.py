@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.device import host_device
 from gpugda.errors import QueryError
 from gpugda.execute import aggregates, means, sums

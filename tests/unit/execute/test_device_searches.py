@@ -25,7 +25,7 @@ from gpugda.execute.steps import reversed_direction
 from gpugda.execute.trails import adjacency_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.special import path_reading, path_search
+from gpugda.match.special import path_search
 from gpugda.query.ast import Direction
 
 pytestmark = [
@@ -98,7 +98,7 @@ def test_shortest_paths_on_the_device_equal_the_hosts(
 ) -> None:
     graph, known = graph_of(edges)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(path_reading, "_MAX_LONGER", most)
+        patch.setattr(path_search, "_MAX_LONGER", most)
         patch.setattr(path_search, "_LOOKS", most)
         asked = {"maximum": maximum}
         every = found_paths(context, graph, direction, pairs, every=True, **asked)

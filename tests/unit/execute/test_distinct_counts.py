@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute import aggregates, distinct_counts, row_codes
 from gpugda.execute.aggregates import aggregate
 from gpugda.execute.grouping import group_rows

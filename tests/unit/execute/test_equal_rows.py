@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpugda
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.batch import Batch
 from gpugda.execute.equal_rows import EqualRows
 from gpugda.execute.operators import select_paths

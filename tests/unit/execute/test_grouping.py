@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute import grouping, row_codes
 from gpugda.execute.grouping import first_rows, group_rows
 from gpugda.expressions.computed_columns import column_of

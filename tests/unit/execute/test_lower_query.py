@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from neo4j.time import Date, Duration
 from projected import GivenEmbeddings, projected
 
-from gpugda.data.columns import Column, ColumnKind, column_from_values
+from gpugda.data.values.columns import Column, ColumnKind, column_from_values
 from gpugda.errors import (
     CypherArgumentError,
     CypherSyntaxError,

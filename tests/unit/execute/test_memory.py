@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import gpugda
-from gpugda.data.column import Column, ColumnKind
+from gpugda.data.values.column import Column, ColumnKind
 from gpugda.execute import memory as host_memory
 from gpugda.execute.batch import Batch
 from gpugda.execute.memory import ResultMemory, available_bytes

@@ -23,7 +23,7 @@ from gpugda.execute.steps import reversed_direction
 from gpugda.execute.trails import adjacency_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.special import path_reading, walk_search
+from gpugda.match.special import path_search, walk_search
 from gpugda.query.ast import Direction
 from strategies import examples
 
@@ -137,7 +137,7 @@ def test_small_windows_of_walks_give_the_same_trails(monkeypatch, edges, by_grou
 def test_small_windows_of_searches_give_the_same_trails(context, monkeypatch):
     monkeypatch.setattr(device_searches, "_MAX_SEARCHES", 2)
     monkeypatch.setattr(device_searches, "SEARCHES_A_WORD", 2)
-    monkeypatch.setattr(path_reading, "_MAX_LONGER", 3)
+    monkeypatch.setattr(path_search, "_MAX_LONGER", 3)
     assert not check(COMPLETE, "->", ((1, 4), 7, False), PAIRS, context)
 
 

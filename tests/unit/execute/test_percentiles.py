@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.device.devices import list_devices
 from gpugda.execute import means, percentiles
 from gpugda.execute.aggregates import aggregate

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpugda
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.device.context import list_devices
 from gpugda.errors import MemoryLimitError
 from gpugda.execute import grouped_rows, means

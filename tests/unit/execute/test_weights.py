@@ -15,7 +15,7 @@ from gpugda.device.context import list_devices
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.weights import product_of, sum_of
 from gpugda.match.extend import strategy
-from gpugda.match.extend.prepared_core import weighted_groups
+from gpugda.match.extend.attempts import weighted_groups
 from gpugda.types import MAX_WEIGHT
 
 WEIGHT = st.one_of(

@@ -9,7 +9,7 @@ import pytest
 from function_cases import FOLDER, cases, rendered
 from function_evaluator import Evaluator
 
-from gpugda.data.driver_values import as_driver_gives
+from gpugda.data.values.driver_values import as_driver_gives
 from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.context import Context, one_statement, statement_instant

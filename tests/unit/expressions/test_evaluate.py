@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from neo4j.time import Date, Duration
 
 from gpugda import values
-from gpugda.data.columns import Column, ColumnKind, column_from_values
+from gpugda.data.values.columns import Column, ColumnKind, column_from_values
 from gpugda.errors import CypherTypeError, ParameterMissingError, UnsupportedQueryError
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate, evaluate_operand, evaluate_truth

@@ -7,7 +7,13 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.columns import Column, ColumnKind, column_from_values, constant_null, to_values
+from gpugda.data.values.columns import (
+    Column,
+    ColumnKind,
+    column_from_values,
+    constant_null,
+    to_values,
+)
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.lists import ColumnLists, PathRows, joined_lists
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpugda import values
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions import list_columns
 from gpugda.expressions.compare_columns import equal
 from gpugda.expressions.computed_columns import column_of

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda import values
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.membership import is_in
 from gpugda.expressions.number_columns import numbers_at_most, numbers_equal, numbers_less

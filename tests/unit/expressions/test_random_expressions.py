@@ -11,7 +11,7 @@ from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment

@@ -5,9 +5,9 @@ import pytest
 from server_ids import ListedSource, server_graph
 
 import gpugda
-from gpugda.data.column import Column, ColumnKind
-from gpugda.data.columns import to_values
-from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.data.values.column import Column, ColumnKind
+from gpugda.data.values.columns import to_values
+from gpugda.data.values.dictionaries import ObjectDictionary
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate
 from gpugda.expressions.id_order import by_ids

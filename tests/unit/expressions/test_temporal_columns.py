@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpugda.data.columns import Column, ColumnKind, to_values
+from gpugda.data.values.columns import Column, ColumnKind, to_values
 from gpugda.errors import QueryError
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.row_table import RowTable, stacked

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.columns import Column, to_values
+from gpugda.data.values.columns import Column, to_values
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment

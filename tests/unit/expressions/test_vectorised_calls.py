@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.context import Context
 from gpugda.expressions.environment import Environment

@@ -8,7 +8,7 @@ import pytest
 from fake_server import FakeServer, facts, silent
 
 from gpugda.config import parse_freshness
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import SourceError
 from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.properties import MissingProperties, load_properties

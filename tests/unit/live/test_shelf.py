@@ -4,7 +4,7 @@ import pytest
 from fake_server import FakeServer, facts, silent
 
 from gpugda.config import parse_freshness
-from gpugda.data.columns import column_from_values, to_values
+from gpugda.data.values.columns import column_from_values, to_values
 from gpugda.live import keeper as keeper_module
 from gpugda.live import shelf as shelf_module
 from gpugda.live.keeper import SnapshotKeeper

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from neo4j.time import Date, DateTime, Duration
 
-from gpugda.data.columns import column_from_values
+from gpugda.data.values.columns import column_from_values
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernels.test_upward_lists import expected
 
-from gpugda.match import host_lists
-from gpugda.match.host_lists import MadeLists
+from gpugda.match import upward_lists
+from gpugda.match.upward_lists import MadeLists
 
 
 @given(data=st.data(), piece=st.sampled_from([1, 7, 1 << 20]))
@@ -21,8 +21,8 @@ def test_host_lists_of_random_multigraphs(data, piece):
     graph = make_graph([("", {})] * count, [(0, "R", 1, {}), *some])
     kind = data.draw(st.integers(0, len(graph.types) - 1))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(host_lists, "_MIN_PIECE", 1)
-        patched.setattr(host_lists, "_MAX_PIECE", piece)
+        patched.setattr(upward_lists, "_MIN_PIECE", 1)
+        patched.setattr(upward_lists, "_MAX_PIECE", piece)
         made = MadeLists(graph, kind)
     neighbours = np.empty(made.count, dtype=np.uint32)
     made.write(neighbours)
@@ -43,4 +43,4 @@ def test_ranks_by_degrees_of_more_than_16_bits():
     degrees = [1, 70_000, 3, 65_537, 0]
     rows = [(node, "R", 5, {}) for node, degree in enumerate(degrees) for _ in range(degree)]
     graph = make_graph([("", {})] * 6, rows)
-    assert host_lists.host_ranks(graph, 0).tolist() == [4, 1, 3, 2, 5, 0]
+    assert upward_lists.host_ranks(graph, 0).tolist() == [4, 1, 3, 2, 5, 0]

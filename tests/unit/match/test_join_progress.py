@@ -3,8 +3,8 @@ import pytest
 
 import gpugda
 from gpugda.device.context import list_devices
-from gpugda.match import join_progress
-from gpugda.match.join_progress import JoinProgress
+from gpugda.match import embeddings
+from gpugda.match.embeddings import JoinProgress
 
 
 class Watcher:
@@ -23,7 +23,7 @@ class Watcher:
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr(join_progress, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(embeddings, "_QUIET_SECONDS", 0.0)
 
 
 def test_progress_covers_nested_windows(at_once):

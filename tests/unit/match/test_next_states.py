@@ -11,9 +11,9 @@ from forced_plans import DEGREES, PARTS, ROWS, TABLES, thresholds
 from random_database import VERSION
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import to_values
 from gpugda.data.increments.apply import applied
 from gpugda.data.plan_assumptions import assumptions_hold
+from gpugda.data.values.columns import to_values
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.directory import arrays_of, numbers_of
 from gpugda.device.graph.lazy_arguments import LazyArguments
@@ -22,8 +22,8 @@ from gpugda.device.memory.buffers import MemoryBudget
 from gpugda.execute.pipeline import plan_of
 from gpugda.loading import LoadedGraph
 from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.cache import EarlierPlans
 from gpugda.match.extend.earlier_candidates import update_candidates
-from gpugda.match.extend.earlier_plans import EarlierPlans
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.session import DeviceSession
 from gpugda.query.parser import tree_of
@@ -221,7 +221,7 @@ def test_candidates_of_the_most_recent_queries_are_kept(context, monkeypatch):
         rows_by_device(text, graph, second)
     kept = [query.on_host is not None for query in second._kept.all()]
     assert all(kept[-2:])
-    monkeypatch.setattr("gpugda.match.extend.earlier_plans._MAX_CANDIDATES", 2)
+    monkeypatch.setattr("gpugda.match.extend.cache._MAX_CANDIDATES", 2)
     plans, _ = second.decisions_for(graph)
     there = [each.candidates is not None for each in plans._decided.values()]
     assert there[-2:] == [True, True]

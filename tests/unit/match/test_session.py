@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gpugda
-from gpugda.data.progress import SilentProgress
+from gpugda.data.build import SilentProgress
 from gpugda.data.sorting import Unsorted
 from gpugda.device import context as device_context
 from gpugda.device.graph import row_building

@@ -12,7 +12,7 @@ from bound_queries import NO_MASKS, Node, Relationship, everything, make_plan
 from soon import Stopwatch
 
 import gpugda
-from gpugda.data.progress import SilentProgress
+from gpugda.data.build import SilentProgress
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.loading import load

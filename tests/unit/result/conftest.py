@@ -6,7 +6,7 @@ import pytest
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
-from gpugda.data.columns import column_from_values
+from gpugda.data.values.columns import column_from_values
 from gpugda.execute.result_table import ResultTable
 from gpugda.ports import GraphBatches
 from gpugda.result.result import Result

@@ -9,7 +9,7 @@ import pytest
 from neo4j.spatial import CartesianPoint
 from neo4j.time import Date, DateTime, Duration, Time
 
-from gpugda.data.columns import Column, ColumnKind, column_from_values
+from gpugda.data.values.columns import Column, ColumnKind, column_from_values
 from gpugda.errors import ConfigurationError
 from gpugda.values import Entity
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from server_ids import server_graph
 
-from gpugda.data.column import Column, ColumnKind
-from gpugda.data.columns import column_from_values
-from gpugda.data.dictionaries import ObjectDictionary
-from gpugda.data.entity_properties import EntityProperties
-from gpugda.data.property_store import PropertyNotReadError
+from gpugda.data.values.column import Column, ColumnKind
+from gpugda.data.values.columns import column_from_values
+from gpugda.data.values.dictionaries import ObjectDictionary
+from gpugda.data.values.property_store import EntityProperties, PropertyNotReadError
 from gpugda.execute.result_table import ResultTable
 from gpugda.result.arrow import arrow_table
 from gpugda.result.entities import PlainEntities

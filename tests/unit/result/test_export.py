@@ -6,7 +6,7 @@ import pyarrow.parquet
 import pytest
 
 import gpugda
-from gpugda.data.columns import to_values
+from gpugda.data.values.columns import to_values
 from gpugda.errors import ConfigurationError, SourceError
 
 NODES = {

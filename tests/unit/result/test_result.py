@@ -14,8 +14,8 @@ import pytest
 from neo4j.spatial import CartesianPoint
 from neo4j.time import Date, DateTime
 
-from gpugda.data.chunked_column import ChunkedColumn
-from gpugda.data.columns import Column, ColumnKind, column_from_values
+from gpugda.data.values.chunked_column import ChunkedColumn
+from gpugda.data.values.columns import Column, ColumnKind, column_from_values
 from gpugda.garbage import collections_rare
 from gpugda.result.rows import BLOCK_ROWS, FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
@@ -350,7 +350,7 @@ def test_scalars_need_no_neo4j():
     code = """
 import sys, numpy as np
 from gpugda.execute.result_table import ResultTable
-from gpugda.data.columns import Column, ColumnKind, column_from_values
+from gpugda.data.values.columns import Column, ColumnKind, column_from_values
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
 column = Column(ColumnKind.INTEGER, np.arange(3))

@@ -12,7 +12,7 @@ from neo4j._codec.packstream.v1 import Packer as TheirPacker
 from neo4j._codec.packstream.v1 import Unpacker as TheirUnpacker
 from neo4j.spatial import CartesianPoint, WGS84Point
 
-from gpugda.data.temporal import at_offset_zero
+from gpugda.data.values.temporal import at_offset_zero
 from gpugda.serve.packstream import Packer, PackStreamError, Structure, unpack
 
 PLAIN = st.recursive(

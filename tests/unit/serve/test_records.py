@@ -6,7 +6,7 @@ from answers import comparable as comparable_entity
 from graphs import make_graph
 
 import gpugda
-from gpugda.data.column import Column, ColumnKind
+from gpugda.data.values.column import Column, ColumnKind
 from gpugda.execute.result_table import ResultTable
 from gpugda.serve import records
 from gpugda.serve.framing import Dechunker

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from server_ids import server_graph as make_server_graph
 
-from gpugda.data.columns import column_from_values, to_values
-from gpugda.data.property_store import PropertyNotReadError
+from gpugda.data.values.columns import column_from_values, to_values
+from gpugda.data.values.property_store import PropertyNotReadError
 from gpugda.errors import ConfigurationError
 from gpugda.folders import cache_folder
 from gpugda.ports import Projection

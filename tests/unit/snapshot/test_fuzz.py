@@ -21,7 +21,7 @@ import pytest
 from graphs import make_graph
 
 import gpugda
-from gpugda.data.temporal import neo4j_spatial, neo4j_time
+from gpugda.data.values.temporal import neo4j_spatial, neo4j_time
 from gpugda.snapshot.array_files import checksums, map_file, read_arrays, write_arrays
 from gpugda.snapshot.manifest import FORMAT, MANIFEST, VERSION, read_manifest
 from gpugda.snapshot.store import save_snapshot

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.columns import column_from_values, to_values
-from gpugda.data.dictionaries import encode_objects
+from gpugda.data.values.columns import column_from_values, to_values
+from gpugda.data.values.dictionaries import encode_objects
 from gpugda.snapshot.object_text import object_from_text, object_to_text
 
 SCALARS = st.one_of(

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from graphs import design_graph, make_graph
 
-from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
 from gpugda.data.identifiers import NameTable
 from gpugda.data.sorting import reversed_csr
+from gpugda.data.values.dictionaries import ObjectDictionary, StringDictionary
 from gpugda.errors import SourceError
 from gpugda.snapshot import row_checks
 from gpugda.snapshot.opening import open_snapshot

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from server_ids import server_graph
 
-from gpugda.data.columns import column_from_values, to_values
 from gpugda.data.external_ids import ExternalIds
+from gpugda.data.values.columns import column_from_values, to_values
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import DatabaseVersion
 from gpugda.process import host_token

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.device.launch.kept_entries import EntryTest
+from gpugda.match.extend.cache import DirectionTest
 from gpugda.match.extend.drafts import ExtendKind
-from gpugda.match.extend.reduced_graph import DirectionTest
 from gpugda.match.extend.segments.degrees import groups_read
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_rates import Rates

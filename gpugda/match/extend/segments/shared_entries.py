@@ -16,7 +16,7 @@ import numpy as np
 from gpugda.device.graph.segment_views import Wanted
 from gpugda.device.launch.join import Table
 from gpugda.match.extend.memory import rows_within
-from gpugda.match.extend.segments.batches import Batch, Sorter
+from gpugda.match.extend.segments.waiting import Batch, Sorter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

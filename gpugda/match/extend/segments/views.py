@@ -11,7 +11,7 @@ from gpugda.device.graph.segment_views import MAX_PARTS, SegmentViews
 from gpugda.device.graph.segments import cut_segments, whole_segment
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
-from gpugda.match.extend.memory import SegmentMemoryError
+from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -143,7 +143,7 @@ def make_views(run: Run, needs: SegmentNeeds) -> SegmentViews:
     """Views of the data graph, for which a share of the free memory is allocated.
 
     Raises:
-        MemoryLimitError: It names a limit that suffices.
+        MemoryLimitError: The smallest segments do not fit.
     """
     graph, workspace = run.graph, run.workspace
     run.placement.arguments(workspace.budget)  # uploads what nothing else may have needed
@@ -297,11 +297,10 @@ def _places(
     return most
 
 
-def _too_small(run: Run, needed: int, longest: int) -> SegmentMemoryError:
+def _too_small(run: Run, needed: int, longest: int) -> MemoryLimitError:
     budget, free = run.workspace.budget, run.workspace.available
-    return SegmentMemoryError(
+    return MemoryLimitError(
         f"the data graph is larger than the memory limit of {budget.limit_bytes:,} bytes, and its "
         f"smallest parts, of up to {longest:,} relationships, need {needed:,} bytes, of which "
-        f"{free:,} are left",
-        budget.limit_bytes - free + needed,
+        f"{free:,} are left"
     )

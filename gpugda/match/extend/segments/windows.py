@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gpugda.device.graph.segment_views import MAX_PARTS, Wanted
 from gpugda.match.extend.join_windows import ExtendWindows
 from gpugda.match.extend.memory import rows_within
-from gpugda.match.extend.segments.batches import Batch, Sorter
+from gpugda.match.extend.segments.waiting import Batch, Sorter
 from gpugda.match.launch_size import first_window
 
 if TYPE_CHECKING:

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from server_ids import ListedSource
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.sorting import Unsorted, sorted_rows
+from gpugda.data.statistics.counting import (
+    LabelSets,
+    gather_statistics,
+)
 from gpugda.device.graph import host_rows as module
 from gpugda.device.graph.host_rows import HostRows
 from gpugda.device.host_device import host_device

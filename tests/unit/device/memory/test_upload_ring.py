@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpugda.device.context import DeviceContext, choose_device, list_devices
-from gpugda.device.memory import transfers, upload_ring, uploads
+from gpugda.device.memory import transfers, uploads
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.device.memory.uploads import PageLocked
 from gpugda.errors import DeviceError
@@ -19,7 +19,7 @@ pytestmark = [
 
 @pytest.fixture
 def context(monkeypatch):
-    monkeypatch.setattr(upload_ring, "_PIECE_BYTES", 64)
+    monkeypatch.setattr(uploads, "_PIECE_BYTES", 64)
     monkeypatch.setattr(uploads, "_MIN_RING", 40)
     opened = DeviceContext(choose_device(), like_cpu=False)
     yield opened
@@ -39,7 +39,7 @@ def test_arrays_of_any_length_arrive(context, dtype):
             workspace.uploads().wait_on_device([begun])
             values[:] = 0 if values.nbytes >= 40 else values  # they have been read
         assert workspace.download(target).tolist() == expected.tolist()
-    assert isinstance(context.upload_ring, upload_ring.UploadRing)
+    assert isinstance(context.upload_ring, uploads.UploadRing)
 
 
 def test_long_arrays_are_written_through_the_ring(context, monkeypatch):
@@ -49,7 +49,7 @@ def test_long_arrays_are_written_through_the_ring(context, monkeypatch):
         assert context.upload_ring is None
         longer = workspace.upload(np.arange(1000, dtype=np.uint32)[::3].copy())
         workspace.write(longer, np.arange(50, 90, dtype=np.uint32), 20)
-        assert isinstance(context.upload_ring, upload_ring.UploadRing)
+        assert isinstance(context.upload_ring, uploads.UploadRing)
         expected = [*range(0, 60, 3), *range(50, 90), *range(180, 1000, 3)]
         assert workspace.download(longer).tolist() == expected
         assert workspace.download(target).tolist() == list(range(24))
@@ -66,7 +66,7 @@ def test_threads_copy_long_pieces():
         ]
         workspace.uploads().wait_on_device(begun)
         assert np.array_equal(workspace.download(target), values)
-        assert isinstance(opened.upload_ring, upload_ring.UploadRing)
+        assert isinstance(opened.upload_ring, uploads.UploadRing)
     opened.close()
 
 
@@ -91,7 +91,7 @@ def test_a_failed_upload_is_told_to_who_waits_for_it(context, monkeypatch):
         values = np.arange(100, dtype=np.uint32)
         workspace.uploads().finish()
         with monkeypatch.context() as patch:
-            patch.setattr(upload_ring.UploadRing, "_sent", fail)
+            patch.setattr(uploads.UploadRing, "_sent", fail)
             begun = workspace.uploads().begin(target, 0, values)
             with pytest.raises(DeviceError, match="no memory"):
                 workspace.uploads().wait_on_device([begun])
@@ -127,7 +127,7 @@ def test_arrays_are_sent_directly_without_page_locked_memory(context, monkeypatc
     def fail(*_):
         raise DeviceError("no memory")
 
-    monkeypatch.setattr(upload_ring, "map_page_locked", fail)
+    monkeypatch.setattr(uploads, "map_page_locked", fail)
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
         target = workspace.upload(np.zeros(100, dtype=np.uint32))
         for _ in range(2):

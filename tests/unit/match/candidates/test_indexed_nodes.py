@@ -25,8 +25,8 @@ OPERATORS = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch):
-    monkeypatch.setattr("gpugda.data.bucket_index._SCANS", 0)
-    monkeypatch.setattr("gpugda.data.bucket_index._MIN_ROWS", 0)
+    monkeypatch.setattr("gpugda.match.candidates.indexed_nodes._SCANS", 0)
+    monkeypatch.setattr("gpugda.match.candidates.indexed_nodes._MIN_ROWS", 0)
     monkeypatch.setattr(indexed_nodes, "_FEW", 1)
 
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_database import KINDS, RandomDatabase
 
-from gpugda.data.columns import column_from_values
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.properties import with_own_stores
-from gpugda.data.mask_cache import MaskCache
+from gpugda.data.values.columns import column_from_values
+from gpugda.data.values.property_store import MaskCache
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.candidates import selections
 from gpugda.match.candidates.mask_keys import mask_key

@@ -9,7 +9,7 @@ from graphs import make_graph
 
 from gpugda.match.candidates.encode import Exploration
 from gpugda.match.embeddings import Masks
-from gpugda.match.extend.candidate_estimates import exploration_pays, with_counted_cardinalities
+from gpugda.match.extend.filter import exploration_pays, with_counted_cardinalities
 from gpugda.thresholds import CPU, GPU
 
 NO_MASKS = Masks({}, {})

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from split_devices import open_split
 
-from gpugda.data.patched_csr import csr_of
+from gpugda.data.csr import csr_of
 from gpugda.data.patches.patched import Patched
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gpugda
-import gpugda.data.parallel as parallel
-from gpugda.data import degree_sample
+import gpugda.data.statistics.parallel as parallel
+from gpugda.data.statistics import degree_sample
 from gpugda.device.context import list_devices
 
 pytestmark = [

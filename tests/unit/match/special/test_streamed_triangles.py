@@ -20,13 +20,13 @@ from gpugda.device.launch.ranked_lists import RankedKernels
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.execute.oriented_count import count_oriented
-from gpugda.match import host_lists, upward_lists
+from gpugda.match import upward_lists
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.special import ranked_triangles, streamed_triangles, unrestricted
-from gpugda.match.special.expected_triangles import expected_triangles
+from gpugda.match.special.ranked_triangles import expected_triangles
 from gpugda.match.special.streamed_triangles import count_streamed
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
@@ -219,7 +219,7 @@ def test_triangles_of_a_sparse_graph_without_directory(accelerator, text, loops)
 @pytest.mark.parametrize("missing", [0, 1])
 def test_the_host_needs_room_to_make_lists(accelerator, monkeypatch, missing):
     graph = skewed(nodes=20_000, count=60_000)
-    room = host_lists.HOST_BYTES * graph.relationship_count
+    room = upward_lists.HOST_BYTES * graph.relationship_count
     monkeypatch.setenv("GPUGDA_HOST_LIMIT", str(room - missing))
     device_graph, plan = DeviceGraph(accelerator, graph), plan_of(CYCLE, graph)
     strategy = ExtendStrategy(device_graph, memory_limit=segments.whole_bytes(graph) // 4)
@@ -251,7 +251,7 @@ def test_the_host_ranks_nodes_if_the_device_lacks_memory(accelerator, monkeypatc
     with Workspace(accelerator, MemoryBudget(1 << 30)) as workspace:
         kernels, most = RankedKernels(accelerator), 2 * graph.relationship_count
         _, ranks = kernels.ranks(workspace, directory, 0, graph.node_count, most)
-        assert workspace.download(ranks).tolist() == host_lists.host_ranks(graph, 0).tolist()
+        assert workspace.download(ranks).tolist() == upward_lists.host_ranks(graph, 0).tolist()
     device_graph.close()
     monkeypatch.setattr(RankedKernels, "ranks", no_room)
     count, expected, report = found(accelerator, graph, CYCLE, thresholds=IN_SEGMENTS)

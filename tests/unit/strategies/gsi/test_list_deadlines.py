@@ -203,7 +203,7 @@ def test_parallel_relationships_are_counted_until_the_deadline_of_the_run(
 
     try:
         with monkeypatch.context() as patch:
-            patch.setattr("gpugda.data.parallel_scans.check_time", late)
+            patch.setattr("gpugda.data.statistics.parallel.check_time", late)
             with pytest.raises(QueryTimeoutError):
                 strategy.count(plan, NO_MASKS, StrategyReport(), 1e9)
         assert made == [1e9]

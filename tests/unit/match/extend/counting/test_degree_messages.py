@@ -25,8 +25,8 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, UnsupportedQueryError
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend.degree_counts import DegreeCounts
 from gpugda.match.extend.join_builder import JoinBuilder
+from gpugda.match.extend.messages import DegreeCounts
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.plan import LabelOp, RowTest
 

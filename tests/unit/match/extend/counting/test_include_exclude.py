@@ -29,7 +29,7 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend import combine_parts
+from gpugda.match.extend import strategy as module
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.comparisons import BELOW, Comparison
@@ -332,7 +332,7 @@ def test_grouped_sums_of_signed_terms_equal_the_reference(context, name, nodes):
 def test_saturated_terms_are_not_summed(context, monkeypatch):
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
     expected = all_embeddings(graph, plan).total()
-    monkeypatch.setattr(combine_parts, "MAX_WEIGHT", expected)
+    monkeypatch.setattr(module, "MAX_WEIGHT", expected)
     report = StrategyReport()
     strategy = strategy_for(context, graph)
     assert strategy.count(plan, NO_MASKS, report) == expected > 0
@@ -348,7 +348,7 @@ def test_groups_with_saturated_terms_are_joined(context, monkeypatch):
     """A saturated count cannot be subtracted from."""
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
     expected = expected_groups(graph, plan, (0,))
-    monkeypatch.setattr(combine_parts, "MAX_WEIGHT", max(expected.values()))
+    monkeypatch.setattr(module, "MAX_WEIGHT", max(expected.values()))
     report = StrategyReport()
     assert groups(context, graph, plan, (0,), report=report) == expected
     assert any("equal" in each for each in report.steps)

@@ -19,8 +19,8 @@ from gpugda.errors import MemoryLimitError
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.segments import reduce
+from gpugda.match.extend.segments.reduce import semi_joined
 from gpugda.match.extend.segments.reducer import Reducer
-from gpugda.match.extend.segments.semi_joins import semi_joined
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare

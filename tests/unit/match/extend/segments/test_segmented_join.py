@@ -16,20 +16,12 @@ from segmented_runs import IN_PARTS, PLANS, QUERIES, followed, graph_with_a_hub,
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph import part_directories
-from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.segments import whole_bytes
-from gpugda.errors import MemoryLimitError
-from gpugda.execute.pipeline import plan_of
-from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.segments import degrees
-from gpugda.match.extend.segments.batches import Batch
 from gpugda.match.extend.segments.views import max_segment_entries
-from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.extend.segments.waiting import Batch
 from gpugda.query.parser import parse
-from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
-from gpugda.result.result import Result
-from gpugda.result.summary import Summary
 from strategies import multigraphs
 
 pytestmark = [
@@ -230,23 +222,6 @@ def test_positions_of_all_places_have_32_bits(places):
     assert (1 << 32) - 64 < places * (most + 1) + 1 < 1 << 32
     assert max_segment_entries({"outgoing": places}, 1 << 20) == (1 << 18) // places
     assert max_segment_entries({}, 1 << 20) == 1 << 18
-
-
-def test_a_limit_too_small_names_one_that_suffices(context):
-    graph = graph_with_a_hub(3)
-    text = "MATCH (a)-->(b)-->(c)-->(a) RETURN a.id, b.id, c.id"
-    expected, _ = rows(context, graph, text)
-    with pytest.raises(MemoryLimitError, match=r"memory_limit .*bytes") as raised:
-        rows(context, graph, text, limit=500)
-    words = str(raised.value).removesuffix(" is enough").removesuffix(" bytes").split()
-    plan = plan_of(prepare(text), graph, "extend")
-    strategy = ExtendStrategy(
-        DeviceGraph(context, graph), memory_limit=int(words[-1].replace(",", ""))
-    )
-    table = plan.pipeline.run(graph, strategy, {}, StrategyReport(), None)
-    found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
-    strategy.graph.close()
-    assert found == expected
 
 
 def test_rows_that_need_the_loaded_segment_stay_on_the_device(context, monkeypatch):

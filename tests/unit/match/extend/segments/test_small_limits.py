@@ -11,7 +11,6 @@ from segmented_runs import rows
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.segments import whole_bytes
-from gpugda.errors import MemoryLimitError
 from gpugda.loading import load
 
 pytestmark = [
@@ -69,16 +68,6 @@ def test_several_types_need_no_more_per_node_than_one(context, text, type_count)
     expected, _ = rows(context, graph, text)
     found, _ = rows(context, graph, text, limit=whole_bytes(uniform_graph()) // 9)
     assert found == expected
-
-
-def test_a_smaller_limit_names_one_that_suffices_for_several_types(context):
-    graph, text = uniform_graph(type_count=3), TYPED[2]
-    with pytest.raises(MemoryLimitError, match=r"memory_limit .*bytes") as raised:
-        rows(context, graph, text, limit=40_000)
-    words = str(raised.value).removesuffix(" is enough").removesuffix(" bytes").split()
-    enough = int(words[-1].replace(",", ""))
-    assert enough < 8 * NODES
-    assert rows(context, graph, text, limit=enough)[0] == rows(context, graph, text)[0]
 
 
 def test_segments_give_up_places_and_become_smaller_where_they_do_not_fit(context):
