@@ -200,6 +200,10 @@ def serve(
     listen: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="The port for Bolt; a path: a Unix socket.")
     ] = "localhost:7687",
+    http: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="A port for a page, the Query API and metrics."),
+    ] = None,
     advertise: Annotated[
         str | None,
         typer.Option(metavar="HOST:PORT", help="Where neo4j:// finds this server from outside."),
@@ -210,7 +214,7 @@ def serve(
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Its private key.")] = None,
     origin: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="A page that may connect by WebSocket. Repeatable."),
+        typer.Option(metavar="URL", help="A page that may connect. Repeatable."),
     ] = None,
     max_connections: Annotated[
         int, typer.Option(metavar="N", min=1, help="Further clients are refused.")
@@ -229,6 +233,7 @@ def serve(
         graph,
         ServeOptions(
             listen,
+            http,
             advertise,
             tls_cert,
             tls_key,

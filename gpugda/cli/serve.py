@@ -24,6 +24,7 @@ class ServeOptions:
     """Values of the options for the port."""
 
     listen: str
+    http: str | None
     advertise: str | None
     tls_cert: str | None
     tls_key: str | None
@@ -56,6 +57,7 @@ def serve_graph(
     address = make_source(source)
     settings: dict[str, Any] = {
         "listen": options.listen,
+        "http": options.http,
         "advertise": options.advertise,
         "certificate": options.tls_cert,
         "key": options.tls_key,
@@ -118,5 +120,8 @@ def _auth() -> tuple[str, str] | None:
 def _tell(server: AsyncServer, options: ServeOptions, *, open_to_all: bool) -> None:
     scheme = "bolt" if options.tls_cert is None else "bolt+s"
     say(f"serving at {scheme}://{server.address} (Ctrl-C ends it)")
+    if options.http is not None:
+        web = "http" if options.tls_cert is None else "https"
+        say(f"its page is at {web}://{server.web_address}/")
     if open_to_all and not server.is_local:
         say("warning: anyone who reaches this port can read the graph: set GPUGDA_SERVE_AUTH")

@@ -92,7 +92,7 @@ class Answer:
         wanted: NoticeFilter,
         plan: Mapping[str, Any],
     ) -> None:
-        self._summary = result.summary
+        self.summary = result.summary
         self._version = version
         self._wanted = wanted
         self._plan = plan
@@ -112,7 +112,7 @@ class Answer:
     @property
     def milliseconds(self) -> int:
         """Time until the first row could be read."""
-        return round(self._summary.timings.get("total", 0.0) * 1000)
+        return round(self.summary.timings.get("total", 0.0) * 1000)
 
     def skip(self, count: int) -> None:
         """Skips so many rows; all if that is negative."""
@@ -143,9 +143,9 @@ class Answer:
         return {
             "type": "r",
             "t_last": round(self._seconds * 1000),
-            **told(self._summary, self._version, self._wanted, ran="plan" not in self._plan),
+            **told(self.summary, self._version, self._wanted, ran="plan" not in self._plan),
             **self._plan,
-            "gpugda": facts_of_gpugda(self._summary),
+            "gpugda": facts_of_gpugda(self.summary),
         }
 
     def _end(self, count: int) -> int:

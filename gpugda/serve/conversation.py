@@ -14,9 +14,11 @@ from gpugda.serve.packstream import Packer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from gpugda.result.summary import Summary
     from gpugda.serve.answers import Answer, Workers
     from gpugda.serve.framing import Version
     from gpugda.serve.inbox import Inbox
+    from gpugda.serve.journal import Journal
     from gpugda.serve.settings import Settings
     from gpugda.serve.streams import ByteStream
 
@@ -48,16 +50,24 @@ class Link:
         version: The version of Bolt.
         name: The connection's id.
         own_address: The address at which the client reached this server.
+        journal: Notes the queries.
     """
 
     def __init__(
-        self, stream: ByteStream, inbox: Inbox, version: Version, name: str, own_address: str
+        self,
+        stream: ByteStream,
+        inbox: Inbox,
+        version: Version,
+        name: str,
+        own_address: str,
+        journal: Journal,
     ) -> None:
         self.stream = stream
         self.inbox = inbox
         self.version = version
         self.name = name
         self.own_address = own_address
+        self.journal = journal
 
 
 class Conversation:
@@ -73,10 +83,13 @@ class Conversation:
         self._stream = link.stream
         self._inbox = link.inbox
         self._version = link.version
-        self._name = link.name
+        self.name = link.name
         self._workers = workers
         self._settings = settings
         self._address = settings.advertise or link.own_address
+        self._journal = link.journal
+        self.user = ""
+        self.agent = ""
         self._packer = Packer()
         self._utc = link.version >= (5, 0)
         self._out: list[bytes] = []
@@ -84,6 +97,15 @@ class Conversation:
         self._newest = 0
         self._interrupt: Callable[[], None] = lambda: None
         self._inbox.on_interrupt = lambda: self._interrupt()
+
+    def _note_client(self, extra: Mapping[str, Any]) -> None:
+        """Notes who a HELLO or LOGON says that the client is."""
+        self.agent = str(extra.get("user_agent") or self.agent)[:200]
+        self.user = str(extra.get("principal") or self.user)[:200]
+
+    def _note_answer(self, text: str, summary: Summary) -> None:
+        seconds = summary.timings.get("total", 0.0)
+        self._journal.note(self.name, text, summary.engine, seconds, summary.reason)
 
     # ------------------------------------------------------------------ results
     def _add(self, answer: Answer, qid: int) -> None:
@@ -155,7 +177,7 @@ class Conversation:
         except (EndError, RefusedError):
             raise
         except Exception as error:
-            logger.info("query of %s failed: %s", self._name, str(error).partition("\n")[0])
+            logger.info("query of %s failed: %s", self.name, str(error).partition("\n")[0])
             raise failure_of(error) from error
         finally:
             interrupt()

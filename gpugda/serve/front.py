@@ -35,6 +35,7 @@ _ADDRESS = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://", re.IGNORECASE)
 _DEFAULT_PORT = 7687
 _MOST_REFUSED = 10_000
 _REFUSED_SECONDS = 60.0
+_HEALTH_SECONDS = 5.0
 
 
 def is_server(source: object) -> bool:
@@ -118,6 +119,20 @@ class Front:
     def accelerator(self, database: str) -> Any:
         """The accelerator of a database, or a sentence why there is none."""
         return self._accelerators.get(database)
+
+    async def problem(self) -> str:
+        """Why clients cannot be served; empty if they can."""
+        try:
+            async with asyncio.timeout(_HEALTH_SECONDS):
+                await self._asked_versions()
+        except (OSError, EOFError, TimeoutError):
+            return f"{self.address} cannot be reached\n"
+        return ""
+
+    def status(self) -> dict[str, Any]:
+        """Facts for the page: the databases' snapshots, and why queries went to Neo4j."""
+        tally = self.gate.tally
+        return {"databases": self.gate.status(), "passed": tally.passed_through}
 
     async def close(self) -> None:
         """Closes the accelerators."""

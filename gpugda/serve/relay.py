@@ -44,6 +44,8 @@ __all__ = ["Relay", "Shared"]
 _OWN_QID = 1 << 40
 """Numbers of results of this server, which Neo4j does not use."""
 _RIGHTS_SECONDS = 60.0
+_NEO4J = "neo4j"
+_IN_TRANSACTION = "(a statement of a transaction on Neo4j)"
 _NO_PRIVILEGES = "Neo.ClientError.Statement.UnsupportedAdministrationCommand"
 _NOT_YET = "Neo.TransientError.General.DatabaseUnavailable"
 """Drivers try again after this."""
@@ -128,6 +130,7 @@ class Relay(Conversation):
         self._newest_is_own = False
         self._next_qid = _OWN_QID
         self._database = ""
+        self._reason = ""
 
     @property
     def is_idle(self) -> bool:
@@ -232,6 +235,7 @@ class Relay(Conversation):
 
     async def _hello(self, data: bytes) -> None:
         extra = _field(data, 0)
+        self._note_client(extra)
         self._wanted = NoticeFilter(extra)
         routing = extra.get("routing")
         if self._settings.advertise is None and isinstance(routing, dict):
@@ -248,6 +252,7 @@ class Relay(Conversation):
 
     async def _logon(self, data: bytes) -> None:
         self._rights = None
+        self._note_client(_field(data, 0))
 
         def after(reply: Reply) -> bytes | None:
             self._is_known = self._is_known or reply.succeeded
@@ -287,8 +292,10 @@ class Relay(Conversation):
         transaction = self._transaction
         if transaction is not None and transaction.on_server:
             self._newest_is_own = False
-            await self._backend.pass_on(data, self._after)
+            after = partial(self._after_run, _IN_TRANSACTION, {}, time.monotonic())
+            await self._backend.pass_on(data, after)
             return
+        started = time.monotonic()
         try:
             text, parameters, extra = read_message(data).fields
         except (PackStreamError, ValueError):
@@ -304,17 +311,19 @@ class Relay(Conversation):
             self._fail(error)
             return
         if answer is not None:
+            self._note_answer(text, answer.summary)
             self._started(answer)
             return
         self._newest_is_own = False
         if transaction is not None:
             transaction.on_server = True
-        await self._backend.pass_on(data, lambda reply: self._after_start(reply, extra))
+        await self._backend.pass_on(data, partial(self._after_run, text, extra, started))
 
     def _after(self, reply: Reply) -> None:
         """Learns from any answer."""
         if reply.tag == Tag.FAILURE:
             self._server_failed = True
+            self._journal.failures += 1
         bookmark = reply.metadata.get("bookmark")
         if isinstance(bookmark, str):
             self._front.gate.known_bookmarks.add([bookmark])
@@ -324,6 +333,12 @@ class Relay(Conversation):
         self._after(reply)
         if reply.succeeded:
             self._front.gate.known_bookmarks.add(_bookmarks(extra))
+
+    def _after_run(self, text: str, extra: Mapping[str, Any], started: float, reply: Reply) -> None:
+        self._after_start(reply, extra)
+        seconds = time.monotonic() - started
+        self._journal.note(self.name, text, _NEO4J, seconds, self._reason)
+        self._reason = ""
 
     # ------------------------------------------------------------------ accelerated reads
     async def _offered(self, statement: Statement, extra: Mapping[str, Any]) -> Answer | None:
@@ -350,6 +365,7 @@ class Relay(Conversation):
             return None
         if isinstance(found, Declined):
             self._front.gate.passed(found.reason)
+            self._reason = found.reason
             if not found.can_run:
                 self._front.note_refused(statement.text)
             self._front.gate.answered_by_server(database, statement)
@@ -456,6 +472,7 @@ class Relay(Conversation):
     def _fail(self, failure: RefusedError) -> None:
         self._answers.clear()
         self._own_failed = True
+        self._journal.failures += 1
         self._send(Tag.FAILURE, failure.metadata(self._version))
 
 

@@ -8,6 +8,7 @@ import logging
 import signal
 import socket
 import ssl
+import time
 from dataclasses import fields
 from functools import partial
 from ipaddress import ip_address
@@ -18,12 +19,15 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from gpugda.accelerator import Accelerator
 from gpugda.api import connect
 from gpugda.errors import ConfigurationError, SourceError
+from gpugda.schema.procedures import DATABASE
 from gpugda.serve import framing
 from gpugda.serve.answers import Workers
 from gpugda.serve.conversation import Link
 from gpugda.serve.framing import Dechunker, FramingError
 from gpugda.serve.front import Front, is_server
 from gpugda.serve.inbox import Inbox
+from gpugda.serve.inner_client import InnerClient
+from gpugda.serve.journal import Journal
 from gpugda.serve.session import Session
 from gpugda.serve.settings import Settings
 from gpugda.serve.streams import SocketStream, web_socket
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from gpugda.serve.framing import Version
     from gpugda.serve.relay import Relay
     from gpugda.serve.streams import ByteStream
+    from gpugda.serve.web import WebPort
 
 __all__ = ["AsyncServer", "serve"]
 
@@ -54,6 +59,8 @@ class _Host(Protocol):
 
     async def versions(self) -> tuple[Version, ...]: ...
     async def conversation(self, link: Link) -> Session | Relay | None: ...
+    async def problem(self) -> str: ...
+    def status(self) -> dict[str, Any]: ...
     async def close(self) -> None: ...
 
 
@@ -82,6 +89,12 @@ class _Embedded:
 
     async def conversation(self, link: Link) -> Session:
         return Session(link, self._accelerator, self._workers, self._settings)
+
+    async def problem(self) -> str:
+        return ""
+
+    def status(self) -> dict[str, Any]:
+        return {"databases": {DATABASE: self._accelerator.status()}, "passed": {}}
 
     async def close(self) -> None:
         if self._is_own:
@@ -122,16 +135,25 @@ class AsyncServer:
         self._sessions: dict[asyncio.Task[Any], Session | Relay | None] = {}
         self._tls: ssl.SSLContext | None = None
         self._ports: list[socket.socket] = []
+        self._web: WebPort | None = None
+        self._web_ports: list[socket.socket] = []
+        self.journal = Journal()
         self._closed = asyncio.Event()
 
     @property
     def address(self) -> str:
         """The address of the port, with the port's number if the system chose it."""
-        name = self._ports[0].getsockname()
-        if isinstance(name, str):
-            return name
-        host = f"[{name[0]}]" if ":" in name[0] else name[0]
-        return f"{host}:{name[1]}"
+        return _shown(self._ports)
+
+    @property
+    def web_address(self) -> str:
+        """The address of the port for HTTP."""
+        return _shown(self._web_ports)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Pages that may ask, beside those of this machine."""
+        return self._settings.origins
 
     @property
     def connections(self) -> tuple[Session | Relay | None, ...]:
@@ -141,8 +163,12 @@ class AsyncServer:
     @property
     def is_local(self) -> bool:
         """True if only programs on this machine can connect."""
-        names = [each.getsockname() for each in self._ports]
-        return all(isinstance(name, str) or ip_address(name[0]).is_loopback for name in names)
+        return _are_local(self._ports)
+
+    @property
+    def web_is_local(self) -> bool:
+        """True if only programs on this machine can use the port for HTTP."""
+        return _are_local(self._web_ports)
 
     async def start(self) -> None:
         """Opens the source and the port.
@@ -158,9 +184,32 @@ class AsyncServer:
             self._ports = await _opened(settings.listen)
         except OSError as error:
             raise SourceError(f"{settings.listen} cannot be served: {error}") from error
+        if settings.http is not None:
+            await self._open_web(settings.http)
         for port in self._ports:
             self._listen(port)
         logger.info("listening at %s", self.address)
+
+    async def _open_web(self, address: str) -> None:
+        try:
+            from gpugda.serve.web import WebPort
+        except ImportError as error:
+            raise ConfigurationError("HTTP needs: pip install gpugda[serve]") from error
+        try:
+            self._web_ports = await _opened(address)
+        except OSError as error:
+            raise SourceError(f"{address} cannot be served: {error}") from error
+        account = self._settings.auth
+        if is_server(self._source):
+            account = self._connecting.get("auth")
+        operator = account if isinstance(account, tuple) else None
+        if operator is None and not self.web_is_local:
+            raise ConfigurationError(
+                f"{address}: a page beyond this machine needs an account: GPUGDA_SERVE_AUTH for a "
+                "graph, the user and password that read the snapshots before a Neo4j."
+            )
+        self._web = WebPort(self, self._web_ports, self._tls, operator)
+        await self._web.start()
 
     async def _open_source(self) -> None:
         arguments = (self._workers, self._settings, self._connecting)
@@ -183,6 +232,56 @@ class AsyncServer:
         except OSError as error:
             raise SourceError(f"the certificate cannot be read: {error}") from error
 
+    async def problem(self) -> str:
+        """Why clients cannot be served; empty if they can."""
+        assert self._host is not None
+        return await self._host.problem()
+
+    def status(self) -> dict[str, Any]:
+        """Facts for the page."""
+        assert self._host is not None
+        sessions = [each for each in self._sessions.values() if each is not None]
+        return {
+            "address": self.address,
+            "seconds": time.time() - self.journal.started_at,
+            "connections": [
+                {
+                    "name": each.name,
+                    "user": each.user,
+                    "agent": each.agent,
+                    "busy": not each.is_idle,
+                }
+                for each in sessions
+            ],
+            "engines": {name: sum(each) for name, each in self.journal.classes.items()},
+            "failures": self.journal.failures,
+            "slowest": self.journal.slowest(),
+            **self._host.status(),
+        }
+
+    async def inner_client(self) -> tuple[InnerClient, Version, Callable[[], Any]]:
+        """A client in this process, its version of Bolt, and what closes it.
+
+        Raises:
+            OSError: The Neo4j behind cannot be reached, or there are too many clients.
+            EOFError: It closed the connection.
+        """
+        assert self._host is not None
+        if len(self._sessions) >= self._settings.most_connections:
+            raise OSError(f"{len(self._sessions)} clients are connected")
+        # The newest whose notifications have the form of the Query API.
+        version = max(each for each in await self._host.versions() if each < (5, 5))
+        client = InnerClient()
+        task = asyncio.create_task(self._guarded(f"http-{next(self._names)}", client, version))
+        self._sessions[task] = None
+        task.add_done_callback(self._sessions.pop)
+
+        async def close() -> None:
+            client.abort()
+            await asyncio.wait({task})
+
+        return client, version, close
+
     async def wait_closed(self) -> None:
         """Serves until the server is closed."""
         await self._closed.wait()
@@ -191,6 +290,10 @@ class AsyncServer:
         """Accepts no more clients, lets running work end for a while, and closes the rest."""
         for port in self._ports:
             asyncio.get_running_loop().remove_reader(port)
+            port.close()
+        if self._web is not None:
+            await self._web.close()
+        for port in self._web_ports:
             port.close()
         end = asyncio.get_running_loop().time() + self._settings.drain_seconds
         while self._busy() and asyncio.get_running_loop().time() < end:
@@ -267,7 +370,14 @@ class AsyncServer:
             stream = SocketStream(reader, writer, patience)
             peer = writer.get_extra_info("peername")
             logger.info("%s: connected from %s", name, peer or "a socket")
-            await self._served(stream, name, writer)
+            assert self._host is not None
+            async with asyncio.timeout(self._settings.hello_seconds):
+                bolt, version = await self._shaken_hands(stream, await self._host.versions())
+            try:
+                await self._converse(bolt, version, name, _local_address(writer))
+            finally:
+                if bolt is not stream:
+                    await bolt.close(_LAST_SECONDS)
         except FramingError as error:
             logger.info("%s: refused: %s", name, error)
         except (OSError, EOFError, TimeoutError) as error:
@@ -281,13 +391,21 @@ class AsyncServer:
                 await stream.close(patience)
             logger.info("%s: closed", name)
 
-    async def _served(self, below: SocketStream, name: str, writer: asyncio.StreamWriter) -> None:
+    async def _guarded(self, name: str, client: InnerClient, version: Version) -> None:
+        try:
+            await self._converse(client, version, name, self.address)
+        except (FramingError, OSError, EOFError) as error:
+            logger.info("%s: lost: %s", name, error or type(error).__name__)
+        finally:
+            client.abort()
+
+    async def _converse(
+        self, stream: ByteStream, version: Version, name: str, own_address: str
+    ) -> None:
         settings = self._settings
         assert self._host is not None
-        async with asyncio.timeout(settings.hello_seconds):
-            stream, version = await self._shaken_hands(below, await self._host.versions())
         inbox = Inbox(stream, Dechunker(settings.largest_message))
-        link = Link(stream, inbox, version, name, _local_address(writer))
+        link = Link(stream, inbox, version, name, own_address, self.journal)
         session = await self._host.conversation(link)
         if session is None:
             raise FramingError("the server behind refused the version of Bolt")
@@ -304,8 +422,6 @@ class AsyncServer:
         finally:
             timer.cancel()
             filling.cancel()
-            if stream is not below:
-                await stream.close(_LAST_SECONDS)
 
     async def _shaken_hands(
         self, socket: SocketStream, supported: tuple[Version, ...]
@@ -432,6 +548,19 @@ def host_and_port(text: str) -> tuple[str, int]:
     if not host or not port.isdigit() or int(port) > 0xFFFF:
         raise ConfigurationError(f"{text!r} is no address; write HOST:PORT, as localhost:7687.")
     return host, int(port)
+
+
+def _shown(ports: list[socket.socket]) -> str:
+    name = ports[0].getsockname()
+    if isinstance(name, str):
+        return name
+    host = f"[{name[0]}]" if ":" in name[0] else name[0]
+    return f"{host}:{name[1]}"
+
+
+def _are_local(ports: list[socket.socket]) -> bool:
+    names = [each.getsockname() for each in ports]
+    return all(isinstance(name, str) or ip_address(name[0]).is_loopback for name in names)
 
 
 def _local_address(writer: asyncio.StreamWriter) -> str:

@@ -144,7 +144,7 @@ class Session(Conversation):
     async def _hello(self, extra: dict[str, Any]) -> None:
         found: dict[str, Any] = {
             "server": AGENT,
-            "connection_id": self._name,
+            "connection_id": self.name,
             "hints": {"connection.recv_timeout_seconds": _RECEIVE_SECONDS},
         }
         if self._version < (5, 1):
@@ -155,6 +155,7 @@ class Session(Conversation):
                 self._utc = True
         if self._version >= (5, 8):
             found["hints"]["ssr.enabled"] = True
+        self._note_client(extra)
         self._wanted = NoticeFilter(extra)
         routing = extra.get("routing")
         if self._settings.advertise is None and isinstance(routing, dict):
@@ -164,6 +165,7 @@ class Session(Conversation):
         self._succeed(found)
 
     async def _logon(self, extra: dict[str, Any]) -> None:
+        self._note_client(extra)
         self._check_user(extra)
         self._state = State.READY
         self._succeed({"advertised_address": self._address} if self._version >= (5, 8) else {})
@@ -217,6 +219,7 @@ class Session(Conversation):
             answer_on_graph, self._accelerator, text, parameters, timeout, self._engine
         )
         answer = Answer(result, self._version, utc=self._utc, wanted=self._wanted_here, plan=plan)
+        self._note_answer(text, result.summary)
         self._add(answer, self._next_qid)
         self._next_qid += 1
         found = {"t_first": answer.milliseconds, "fields": answer.fields}
@@ -284,6 +287,7 @@ class Session(Conversation):
     def _fail(self, failure: RefusedError) -> None:
         self._end_transaction()
         self._state = State.FAILED
+        self._journal.failures += 1
         self._send(Tag.FAILURE, failure.metadata(self._version))
 
 

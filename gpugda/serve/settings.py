@@ -13,10 +13,11 @@ class Settings:
 
     Args:
         listen: Address of the port for Bolt: host and port, or the path of a Unix socket.
+        http: Address of the port for HTTP; None for none.
         advertise: The address that ROUTE names; by default the one that the client asked for.
         certificate: File of the TLS certificate (PEM); without it, connections are not encrypted.
         key: File of its private key.
-        origins: Pages that may connect by WebSocket, beside those of this machine.
+        origins: Pages that may connect by WebSocket and HTTP, beside those of this machine.
         auth: User and password that clients have to give, for an embedded graph.
         most_connections: Further connections are refused.
         most_queries: Queries that run at a time; more wait.
@@ -28,6 +29,7 @@ class Settings:
     """
 
     listen: str = "localhost:7687"
+    http: str | None = None
     advertise: str | None = None
     certificate: str | None = None
     key: str | None = None
