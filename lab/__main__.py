@@ -1,8 +1,10 @@
-"""``python -m lab``: the benchmarks of papers."""
+"""``python -m lab``: the benchmarks of papers, and the tests of public clients of Neo4j."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -19,7 +21,7 @@ __all__ = ["app"]
 _WRONG = 1
 
 app = typer.Typer(
-    help="Benchmarks of papers.",
+    help="Benchmarks of papers, and the tests of public clients of Neo4j.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
@@ -159,6 +161,35 @@ def estimates(
         for line in estimates_table(estimated(timeout, processor_time=processor_time)):
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
+
+
+@app.command()
+@guarded
+def clients(
+    address: Annotated[
+        str,
+        typer.Argument(
+            metavar="ADDRESS",
+            help="Of a Neo4j without authentication, for these tests alone: they EMPTY it.",
+        ),
+    ],
+    client: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="neomodel, langchain-neo4j. Repeatable; default: all."),
+    ] = None,
+) -> None:
+    """Run the tests of public clients with Neo4j's driver, then with an accelerated one."""
+    from lab.clients import CLIENTS, compare_client
+
+    lost: list[str] = []
+    for name in client or CLIENTS:
+        if name not in CLIENTS:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(CLIENTS)}")
+        with TemporaryDirectory(prefix="gpugda-clients-") as folder:
+            plain, accelerated = compare_client(CLIENTS[name], address, Path(folder))
+        say(f"{name}: {len(plain.passed)} tests pass, accelerated {len(accelerated.passed)}")
+        lost += [f"{name} {test}" for test in plain.lost(accelerated)]
+    _tell("", [], "WRONG: pass with Neo4j's driver only:", lost)
 
 
 def _tell(table: str, notes: list[str], what: str, wrong: list[str]) -> None:

@@ -89,10 +89,11 @@ class AsyncAcceleratedDriver:
         return AsyncAcceleratedSession(session, self._gate, state)
 
     async def close(self) -> None:
-        """Closes the accelerators and the driver."""
+        """Closes the accelerators and the driver; the former also if this is cancelled."""
         self._is_closed = True
-        await asyncio.to_thread(self._finalizer)
-        await self._driver.close()
+        ours = asyncio.get_running_loop().run_in_executor(None, self._finalizer)
+        await self._driver.close()  # at once: a driver that is cancelled here counts as closed
+        await asyncio.shield(ours)
 
     async def __aenter__(self) -> Self:
         await self._driver.__aenter__()

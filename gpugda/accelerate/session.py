@@ -135,7 +135,7 @@ class AcceleratedSession:
         """True if no earlier work is open that the driver would have to finish first, or refuse."""
         if self._session.closed() or self._state.in_transaction:
             return False
-        last, self._state.last = self._state.last, None
+        last = self._state.take_last(self._session)
         try:
             if last is None or last.closed() or last.peek() is None:
                 return True

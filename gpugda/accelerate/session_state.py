@@ -83,6 +83,14 @@ class SessionState:
         self._newest = None
         self.last = None
 
+    def take_last(self, session: Any) -> Any:
+        """Forgets the server's last result; returns it unless the driver's session forgot it, too.
+
+        The session does so when its work is cancelled, and reading the result would fail.
+        """
+        last, self.last = self.last, None
+        return last if getattr(session, "_auto_result", last) is not None else None
+
     def end_newest(self) -> None:
         """Closes the newest result if it has unread rows, as the driver does."""
         result = None if self._newest is None else self._newest()

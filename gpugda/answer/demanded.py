@@ -6,10 +6,10 @@ from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gpugda.answer.cypher_version import refuse_unknown_version
 from gpugda.answer.lost_counts import refuse_lost_counts
 from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
+from gpugda.answer.prefixes import refuse_options, refuse_unknown_version
 from gpugda.answer.projection import refuse_outside
 from gpugda.answer.sum_conditions import refuse_sums_as_conditions
 from gpugda.errors import (
@@ -142,6 +142,7 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
     if isinstance(query, Statement):
         check_compiles(query, server.facts.default_cypher)
     refuse_unknown_version(query, server.facts)
+    refuse_options(query)
     if server.facts.product == "Neo4j" and (differs := _left_to_neo4j(query.text)) is not None:
         raise copy(differs)
     refuse_other_databases(query, server.facts.database)

@@ -796,6 +796,7 @@ def analyse(tree: ast.Query) -> Query:
         typed_parameters=tuple(typed_parameters(nodes)),
         mode=tree.mode,
         version=tree.version,
+        options=tree.options,
     )
 
 

@@ -612,6 +612,7 @@ class Query:
         typed_parameters: Parameters in positions that accept only some types.
         mode: ``EXPLAIN``, ``PROFILE`` or None.
         version: Cypher version in the text's prefix, or None.
+        options: The prefix's other options, as written.
     """
 
     text: str
@@ -628,6 +629,7 @@ class Query:
     typed_parameters: tuple[TypedParameter, ...] = ()
     mode: str | None = None
     version: int | None = None
+    options: tuple[tuple[str, str], ...] = ()
 
 
 def nodes_of(query: Query) -> Iterator[Node]:

@@ -66,6 +66,7 @@ class Statement:
         typed_parameters: Parameters in positions that accept only some types.
         mode: ``EXPLAIN``, ``PROFILE`` or None.
         version: Cypher version in the text's prefix, or None.
+        options: The prefix's other options, as written.
         limit: The final LIMIT, or None.
         uses: The USE clauses, which must name the database that answers.
     """
@@ -77,6 +78,7 @@ class Statement:
     typed_parameters: tuple[TypedParameter, ...] = ()
     mode: str | None = None
     version: int | None = None
+    options: tuple[tuple[str, str], ...] = ()
     limit: ast.Expression | None = None
     uses: tuple[ast.Use, ...] = ()
 
@@ -104,6 +106,7 @@ def statement_of(tree: ast.Query) -> Statement:
         typed_parameters=tuple(typed_parameters(walk(tree))),
         mode=tree.mode,
         version=tree.version,
+        options=tree.options,
         limit=None if projection is None or len(tree.parts) > 1 else projection.limit,
         uses=tuple(node for node in walk(tree) if isinstance(node, ast.Use)),
     )

@@ -7,7 +7,12 @@ import inspect
 import neo4j
 import pytest
 from fake_driver import READ, WRITE, FakeDevice, FakeDriver
-from neo4j.exceptions import ResultConsumedError, SessionError, TransactionError
+from neo4j.exceptions import (
+    ResultConsumedError,
+    ServiceUnavailable,
+    SessionError,
+    TransactionError,
+)
 
 import gpugda
 from gpugda.accelerate.accelerators import Accelerators
@@ -200,6 +205,47 @@ async def test_a_transaction_function_runs_on_the_device_within_its_time_limit(s
         assert await session.execute_read(limited, READ) == [1, 2]
     assert setup.calls[0] == ("execute_read", None, 5)
     assert 4 < setup.device.calls[0][2] <= 5
+
+
+def test_a_result_that_the_session_forgot_is_not_read():
+    async def forget():
+        setup = Setup()
+        async with setup.accelerated, setup.accelerated.session() as session:
+            result = await session.run(WRITE)
+
+            async def peek():
+                raise ServiceUnavailable("the connection was closed")
+
+            result.peek = peek
+            session._session._auto_result = None  # as the driver does when its work is cancelled
+            found = await session.run(READ)
+            assert [record["n"] async for record in found] == [1, 2]
+
+    asyncio.run(forget())
+
+
+def test_close_may_be_cancelled():
+    async def begin_to_close():
+        setup = Setup()
+
+        async def close():
+            try:
+                await asyncio.sleep(60)
+            finally:
+                setup.driver.plain.close()
+
+        setup.driver.close = close
+        closing = asyncio.ensure_future(setup.accelerated.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        assert setup.driver.plain.is_closed
+        return setup
+
+    setup = asyncio.run(begin_to_close())
+    assert setup.device.closed
+    assert setup.reader.is_closed
 
 
 def test_the_synchronous_twin_connects_to_the_same_server():

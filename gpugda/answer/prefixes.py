@@ -1,4 +1,4 @@
-"""Queries that the connected server would read in another version of Cypher than gpugda."""
+"""Prefixes of queries (``CYPHER 25 runtime=parallel``) that the server may refuse or warn of."""
 
 from __future__ import annotations
 
@@ -15,11 +15,34 @@ if TYPE_CHECKING:
     from gpugda.ports import ServerFacts
     from gpugda.query.query_graph import Query
 
-__all__ = ["refuse_unknown_version"]
+__all__ = ["refuse_options", "refuse_unknown_version"]
 
 _NEWER: Final = 25
 _FIRST_WITH_25: Final = (2025, 6)
 """The first release of Neo4j that has Cypher 25."""
+
+
+_HARMLESS: Final = {
+    "runtime": {"slotted"},
+    "planner": {"cost", "idp", "dp"},
+    "replan": {"default", "force", "skip"},
+}
+"""Options that every edition of Neo4j takes, without a notification."""
+
+
+def refuse_options(query: Query | Statement) -> None:
+    """Checks that the server certainly takes the options of a query's prefix.
+
+    Raises:
+        UnsupportedQueryError: It may refuse one, warn of it, or refuse their combination.
+    """
+    known: dict[str, str] = {}
+    for name, value in query.options:
+        key, word = name.lower(), value.lower()
+        if word not in _HARMLESS.get(key, ()) or known.setdefault(key, word) != word:
+            construct = f"the option {name}={value}"
+            message = f"{construct} is for Neo4j, which may refuse it or warn of it"
+            raise UnsupportedQueryError(message, query.text, construct=construct)
 
 
 def refuse_unknown_version(query: Query | Statement, facts: ServerFacts) -> None:

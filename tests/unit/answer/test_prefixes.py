@@ -1,9 +1,9 @@
-"""A query that names a version of Cypher which its server does not have."""
+"""Versions and options in prefixes of queries that the server may not have, or may refuse."""
 
 import pytest
 from fake_server import facts
 
-from gpugda.answer.cypher_version import refuse_unknown_version
+from gpugda.answer.prefixes import refuse_options, refuse_unknown_version
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query.prepare import prepare
 
@@ -46,3 +46,31 @@ def test_groups_of_subqueries_are_refused_if_the_version_of_the_database_decides
     for version in (5, 25):
         refuse_unknown_version(prepare(f"CYPHER {version} {text}"), newer)
     refuse_unknown_version(prepare(ROWS), newer)
+
+
+@pytest.mark.parametrize("text", [SIMPLE, STATEMENT])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "runtime=parallel",
+        "runtime=pipelined",
+        "runtime=interpreted",
+        "planner=rule",
+        "connectComponentsPlanner=idp",
+        "debug=none",
+        "foo=bar",
+        "planner=idp planner=dp",
+        "5 runtime=slotted replan=often",
+    ],
+)
+def test_options_that_the_server_may_refuse_or_warn_of(text, options):
+    with pytest.raises(UnsupportedQueryError, match="is for Neo4j"):
+        refuse_options(prepare(f"CYPHER {options} {text}"))
+
+
+@pytest.mark.parametrize("text", [SIMPLE, STATEMENT])
+@pytest.mark.parametrize(
+    "options", ["", "5", "RUNTIME=Slotted", "planner=cost replan=force", "planner=dp planner=dp"]
+)
+def test_options_without_effect_on_answers(text, options):
+    refuse_options(prepare(f"CYPHER {options} {text}"))
