@@ -98,11 +98,12 @@ class NotebookCypher:
     ) -> Any:
         """Runs Cypher; ``$name`` is the notebook's variable of that name.
 
-        %%cypher [-o NAME] [-e ENGINE] [--timeout SECONDS] [--graph]
+        %%cypher [-o NAME] [-e ENGINE] [--timeout SECONDS] [--graph [--caption KEY] [--size KEY]]
         MATCH …
 
         -o keeps the result in a variable; -e is auto, gpu, native or reference; --graph draws nodes
-        and relationships instead of a table (gpugda[notebook]). ``%cypher MATCH …`` runs one line.
+        and relationships instead of a table (gpugda[notebook]), captioned by the property --caption
+        and sized by --size. EXPLAIN and PROFILE show the plan. ``%cypher MATCH …`` runs one line.
         Values of variables are parameters: they never become part of the text.
         """
         variables = self._variables(local_ns)
@@ -116,7 +117,9 @@ class NotebookCypher:
                 result = run(text, values, engine=given.engine, timeout=given.timeout)
             if given.output:
                 self._shell.user_ns[given.output] = result
-            return notebook_graph.drawing(result.graph()) if given.graph else result
+            if not given.graph:
+                return result
+            return notebook_graph.drawing(result.graph(), given.caption, given.size)
         except Error as error:
             refuse(error)
 
@@ -171,3 +174,5 @@ _CYPHER.add_argument("-o", "--output")
 _CYPHER.add_argument("-e", "--engine", default="auto")
 _CYPHER.add_argument("--timeout", type=float)
 _CYPHER.add_argument("--graph", action="store_true")
+_CYPHER.add_argument("--caption")
+_CYPHER.add_argument("--size")

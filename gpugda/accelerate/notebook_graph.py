@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from neo4j.graph import Graph
+    from neo4j.graph import Graph, Node
 
 __all__ = ["MAX_NODES", "drawing", "html_of", "is_possible"]
+
+_NAMES = ("name", "title", "label", "displayName", "username", "email", "key", "id")
+"""Properties that name a node, the first one that it has."""
+_RADIUS = (12, 48)
 
 MAX_NODES = 1000
 """Maximum number of nodes; a browser draws more only slowly, and the drawing is unreadable."""
@@ -23,11 +27,18 @@ def is_possible() -> bool:
     return find_spec("neo4j_viz") is not None
 
 
-def drawing(graph: Graph) -> Any:
-    """Returns the graph as an IPython display object.
+def drawing(graph: Graph, caption: str | None = None, size: str | None = None) -> Any:
+    """Returns the graph as an IPython display object, with a colour per label and a legend.
+
+    Args:
+        graph: Nodes and relationships.
+        caption: The property that names nodes; by default the first of the usual ones (``name``,
+            ``title``, …, ``id``) that a node has, else its labels.
+        size: A numeric property that gives the nodes' sizes; by default all are alike.
 
     Raises:
-        ConfigurationError: neo4j-viz is not installed, or the graph is empty or too large.
+        ConfigurationError: neo4j-viz is not installed, the graph is empty or too large, or no node
+            has the property of ``caption``, or a number as that of ``size``.
     """
     if not is_possible():
         raise ConfigurationError(
@@ -43,11 +54,45 @@ def drawing(graph: Graph) -> Any:
             f"the result holds {len(graph.nodes):,} nodes, and at most {MAX_NODES:,} are drawn: "
             "give the query a LIMIT."
         )
+    _refuse_missing(graph, caption, "caption", object)
+    _refuse_missing(graph, size, "size", int | float)
     from neo4j_viz.neo4j import from_neo4j
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they concern neo4j-viz and its imports, not the user
-        return from_neo4j(graph).render()
+        shown = from_neo4j(graph)
+        shown.show_legend()
+        names = {node.element_id: _caption(node, caption) for node in graph.nodes}
+        for node in shown.nodes:  # the colours follow the labels, which were the captions
+            node.caption = names.get(str(node.id), node.caption)
+        if size is not None:
+            numbers = {node.element_id: node.get(size) for node in graph.nodes}
+            known = {each: value for each, value in numbers.items() if _is_number(value)}
+            sizes = {node.id: known.get(str(node.id), min(known.values())) for node in shown.nodes}
+            shown.resize_nodes(sizes=sizes, node_radius_min_max=_RADIUS)
+        return shown.render()
+
+
+def _caption(node: Node, name: str | None) -> str:
+    """The value that names a node; its labels if it has none."""
+    names = _NAMES if name is None else (name,)
+    found = (node[each] for each in names if isinstance(node.get(each), str | int | float))
+    return str(next(found, None) or ":".join(node.labels) or node.element_id)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _refuse_missing(graph: Graph, name: str | None, option: str, kind: Any) -> None:
+    if name is not None and not any(
+        isinstance(node.get(name), kind) and name in node for node in graph.nodes
+    ):
+        known = sorted({key for node in graph.nodes for key in node})
+        raise ConfigurationError(
+            f"no node has a fitting property {name!r} for its {option}; there are "
+            f"{', '.join(known) or 'none'}."
+        )
 
 
 def html_of(graph: Graph) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpugda.bench.findings import FACTOR, SLACK_SECONDS
+from gpugda.bench.own_queries import own_queries
 from gpugda.result.summary import format_seconds
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def report_text(
         f"# gpugda against {_baseline_name(findings)}: {background.graph['name']}",
         _outcome(measured),
         _background(background),
+        _own(findings, measured),
         _overall(findings),
         _promises(findings),
         *_groups(findings),
@@ -65,6 +67,18 @@ def report_text(
         "\n\n".join(f"![{name}](plots/{name}.png)" for name in plots),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _own(findings: Findings, measured: Measured) -> str:
+    names, rows = own_queries(findings, measured)
+    if not rows:
+        return ""
+    cells = [names, ["---"] * len(names), *(map(_cell, row) for row in rows)]
+    return "## Your queries\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value).replace("|", "\\|")
 
 
 def _baseline_name(findings: Findings) -> str:

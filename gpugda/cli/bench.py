@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -267,13 +268,24 @@ def _run(uri: str | None, graph: str | None, asked: BenchOptions) -> None:
     _tell(outcome)
 
 
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)
+
+
 def _without(number: int) -> str:
     return f"; {number:,} without a time of both" if number else ""
 
 
 def _tell(outcome: Outcome) -> None:
+    from gpugda.bench.own_queries import own_queries
+    from gpugda.result.text_table import text_table
+
     for note in outcome.notes:
         say(note)
+    names, rows = own_queries(outcome.findings, outcome.measured)
+    if rows:
+        width = max(shutil.get_terminal_size().columns, 100)
+        sys.stdout.write(text_table(names, rows, width, _cell))
     for group in outcome.findings.overall:
         sys.stdout.write(
             f"{group.density or 'own':<7} {group.phase:<9} text: {group.cases:>5} queries, "

@@ -13,6 +13,9 @@ from gpugda.cli.run import open_accelerator
 from gpugda.result.summary import format_seconds
 
 if TYPE_CHECKING:
+    from gpugda.accelerator import Accelerator
+    from gpugda.result.result import Result
+    from gpugda.result.summary import Summary
     from gpugda.types import Engine
 
 __all__ = ["QUERIES", "DemoQuery", "run_demo"]
@@ -66,15 +69,34 @@ def run_demo(engine: Engine, device: str | None) -> None:
         )
         for number, query in enumerate(QUERIES, start=1):
             _print(f"{number}. {query.question}\n\n{query.text}\n")
-            result = accelerator.run(query.text, engine=engine)
+            first, result = _timed(accelerator, query.text, engine)
+            again, _ = _timed(accelerator, query.text, engine)
             _print(table_text(result, limit=10, width=width).rstrip())
-            _print(f"{result.summary.headline()}\n")
+            _print(f"{_times(result.summary, first, again)}\n")
     _print(
         "Go on:\n"
         f"  gpugda run -a {SAMPLE} --summary 'MATCH (w:Word)-->(s) RETURN w, s LIMIT 3'\n"
         "  gpugda run --nodes Person=people.csv --relationships KNOWS=knows.csv 'MATCH …'\n"
         "  gpugda doctor\n"
         f'In Python: gpugda.connect("{SAMPLE}").run("MATCH …")'
+    )
+
+
+def _timed(accelerator: Accelerator, text: str, engine: Engine) -> tuple[float, Result]:
+    started = time.perf_counter()
+    result = accelerator.run(text, engine=engine)
+    return time.perf_counter() - started, result
+
+
+def _times(summary: Summary, first: float, again: float) -> str:
+    """Both times, and what most of the first one went into: opening the device, compiling, …."""
+    stages = {name: each for name, each in summary.timings.items() if name != "total"}
+    longest = max(stages, key=stages.__getitem__, default="")
+    part = f", of which {format_seconds(stages[longest])} {longest}" if longest else ""
+    where = f" on {summary.device}" if summary.device else ""
+    return (
+        f"engine {summary.engine}{where}: first {format_seconds(first)}{part}; "
+        f"then {format_seconds(again)}"
     )
 
 

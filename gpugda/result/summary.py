@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -246,8 +247,28 @@ class Summary:
         )
 
     def __str__(self) -> str:
-        lines = [self.headline()]
-        for title, text in (
+        facts = self._facts()
+        steps = [("step", step) for step in self.steps]
+        place = next((n for n, (title, _) in enumerate(facts) if title == "warning"), len(facts))
+        lines = [*facts[:place], *steps, *facts[place:]]
+        return "\n".join(
+            [self.headline(), *(f"  {title + ':':<12}{text}" for title, text in lines)]
+        )
+
+    def _repr_html_(self) -> str:
+        """The facts as a small table, and the operators below, for notebooks."""
+        rows = "".join(
+            f'<tr><th style="text-align:left">{escape(title)}</th>'
+            f'<td style="text-align:left">{escape(text)}</td></tr>'
+            for title, text in self._facts()
+        )
+        tree = self.operators
+        table = f"<p>{escape(self.headline())}</p><table><tbody>{rows}</tbody></table>"
+        return table if tree is None else table + tree._repr_html_()
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Titles and texts, without those that are empty."""
+        facts = (
             ("reason", self.reason),
             ("declined", "" if self.declined == self.reason else self.declined),
             ("expected", self._expected()),
@@ -257,12 +278,9 @@ class Summary:
             ("parameters", ", ".join(self.parameters)),
             ("changes", self.changes()),
             ("times", self._times()),
-        ):
-            if text:
-                lines.append(f"  {title + ':':<12}{text}")
-        lines += [f"  {'step:':<12}{step}" for step in self.steps]
-        lines += [f"  {'warning:':<12}{warning}" for warning in self._all_warnings()]
-        return "\n".join(lines)
+            *(("warning", warning) for warning in self._all_warnings()),
+        )
+        return [(title, text) for title, text in facts if text]
 
     def _expected(self) -> str:
         found = sorted(self.estimates.items(), key=lambda each: each[1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.result.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["text_table"]
 
@@ -17,15 +17,20 @@ _NARROWEST = 12
 """Cells are folded to this width, never narrower: then each value gets a line of its own."""
 
 
-def text_table(names: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 100) -> str:
-    """The rows with borders, at most ``width`` columns of a terminal wide.
+def text_table(
+    names: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    width: int = 100,
+    shown: Callable[[Any], str] = format_value,
+) -> str:
+    """The rows with borders, at most ``width`` columns of a terminal wide; ``shown`` gives cells.
 
     Long cells are folded. If there are too many columns, each row is written as lines of a name and
     a value, as ``psql`` does.
     """
     if not names:
         return ""
-    cells = [[_text(value) for value in row] for row in rows]
+    cells = [[_text(shown(value)) for value in row] for row in rows]
     heads = [_plain(name) for name in names]
     widths = [max(map(_width, column)) for column in zip(heads, *cells, strict=True)]
     if not _shrunk(widths, width):
@@ -110,8 +115,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _text(value: object) -> str:
-    text = _plain(format_value(value))
+def _text(text: str) -> str:
+    text = _plain(text)
     return text if len(text) <= _CELL_CHARACTERS else text[:_CELL_CHARACTERS] + "…"
 
 

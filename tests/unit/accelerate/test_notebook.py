@@ -218,7 +218,12 @@ PAIR = "MATCH (a)-[r]->(b) RETURN a, r, b"
 
 @pytest.fixture
 def pairs(shell):
-    nodes = {"id": ["x", "y"], "labels": ["Person", "City"], "name": ["Ann", "Bern"]}
+    nodes = {
+        "id": ["x", "y"],
+        "labels": ["Person", "City"],
+        "name": ["Ann", "Bern"],
+        "age": [7, None],
+    }
     relationships = {"source": ["x"], "target": ["y"], "type": ["LIVES_IN"]}
     with gpugda.connect(gpugda.graph(nodes, relationships)) as mine:
         shell.user_ns["mine"] = mine
@@ -236,6 +241,18 @@ def test_graph_results_are_drawn(shell, pairs):
     assert isinstance(shell.user_ns["kept"], Result)
     unload_ipython_extension(shell)
     assert "text/html" not in shell.display_formatter.format(pairs.run(PAIR).graph())[0]
+
+
+def test_drawn_nodes_are_captioned_by_name_and_sized_on_request(shell, pairs):
+    pytest.importorskip("neo4j_viz", reason="neo4j-viz is not installed")
+    drawn = str(shell.run_cell_magic("cypher", "--graph", PAIR).data)
+    assert '"caption":"Ann"' in drawn.replace('": "', '":"').replace('\\"', '"')
+    drawn = str(shell.run_cell_magic("cypher", "--graph --caption id --size age", PAIR).data)
+    assert '"caption":"x"' in drawn.replace('": "', '":"').replace('\\"', '"')
+    with pytest.raises(UsageError, match=r"no node has a fitting property 'zip' for its caption"):
+        shell.run_cell_magic("cypher", "--graph --caption zip", PAIR)
+    with pytest.raises(UsageError, match=r"'name' for its size; there are age, id, name"):
+        shell.run_cell_magic("cypher", "--graph --size name", PAIR)
 
 
 def test_results_that_cannot_be_drawn_are_refused_with_a_reason(shell, pairs, monkeypatch):

@@ -88,6 +88,10 @@ def test_queries_of_a_file_are_measured(ring_source, tmp_path):
     outcome = run_benchmark(ring_source, asked, SilentProgress())
     assert outcome.measured.answers["query-001"] == 3
     assert not outcome.wrong
+    report = (outcome.folder / "report.md").read_text(encoding="utf-8")
+    row = next(line for line in report.splitlines() if line.startswith("| MATCH (a)-[:NEXT]->(b)"))
+    assert row.split(" | ")[1] == "3"
+    assert row.endswith("| gpu | yes |")
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import neo4j
 import pytest
 
+from gpugda.plan.operator_tree import OperatorNode
 from gpugda.result.summary import STAGES, Summary, format_seconds
 
 
@@ -150,3 +151,11 @@ def test_neo4js_plan_is_shown_as_an_operator_tree():
         assert expected in str(Summary("native", native=native).asked_plan)
     assert Summary("native", native=native_summary()).asked_plan is not None
     assert Summary("gpu").asked_plan is None
+
+
+def test_a_notebook_shows_a_small_table_with_the_operators():
+    tree = OperatorNode("project a", 2.0, 3, 0.001)
+    html = Summary("gpu", "a < b", parameters={"p": 1}, tree=lambda: tree)._repr_html_()
+    assert "a &lt; b" in html
+    assert "project a" in html
+    assert "strategy" not in html
