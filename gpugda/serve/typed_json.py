@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from gpugda.data import temporal
+from gpugda.data.values import temporal
 from gpugda.expressions.printing import text_of
 from gpugda.serve.packstream import Structure
 from gpugda.values import kind_of
