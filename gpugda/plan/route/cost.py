@@ -20,6 +20,8 @@ _RUNS_BEFORE_LEARNING: Final = 2
 _CHEAP_SECONDS: Final = 0.05
 _ESTIMATE_ERROR: Final = 5.0
 """Most estimates are within this factor: a database expected to be this much slower is slower."""
+_SHORTEST_SECONDS: Final = 0.002
+"""Seconds below which no database answers."""
 _LEARNABLE_SECONDS: Final = 1.0
 """Seconds on the device from which only a query that waits anyway tries the database."""
 _LONG_PLANNING_SECONDS: Final = 2.0
@@ -35,6 +37,9 @@ then preferred, which relieves the server."""
 _SLOW_FIRST_RUN_FACTOR: Final = 4.0
 """A first run that took this many times its estimate indicates slow work, not slow planning: a
 second run must be expected to take as long."""
+
+_COLD_FACTOR: Final = 8.0
+"""Few first runs on the device take more than this many times as long as the later ones."""
 
 _RETRY_RUNS: Final = 4
 """Runs on one side after which the other side is tried again, then after twice as many each time:
@@ -126,7 +131,9 @@ def is_worth_learning(given: RouteInput) -> bool:
             return False
     # Use the estimate, not the measured time, which may come from a cold or busy server.
     physical = given.physical
-    least = max(physical.native_seconds / _ESTIMATE_ERROR, physical.server.round_trip_seconds)
+    least = max(_SHORTEST_SECONDS, physical.native_seconds / _ESTIMATE_ERROR)
+    if _is_retry_run(observed.device_runs):
+        least = _SHORTEST_SECONDS  # its rates may have been measured while it was busy
     is_short = observed.device < _LEARNABLE_SECONDS
     return least < observed.device and is_short and _planning(given) < _LONG_PLANNING_SECONDS
 
@@ -147,7 +154,9 @@ def device_seconds(given: RouteInput) -> float:
         seconds += rows * physical.entity_columns / server.entities_per_second
     if observed.device_first is not None:
         # A first run also compiles, and makes what is kept for later ones.
-        return given.once + min(seconds, observed.device_first)
+        first = observed.device_first
+        least = 0.0 if _is_retry_run(observed.native_runs) else first / _COLD_FACTOR
+        return given.once + min(first, max(seconds, least))
     return given.once + seconds + rates.prepare_seconds * (1 + given.shape[1])
 
 
