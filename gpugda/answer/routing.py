@@ -123,15 +123,18 @@ class Router:
         self, request: Request, plan: QueryPlan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> RouteInput:
         graph = loaded.graph
+        physical = self.physical(request, plan)
+        observed = self._history.observed(request.text)
+        first = 0.0 if observed.device_runs else physical.first_seconds
         return RouteInput(
-            self.physical(request, plan),
+            physical,
             plan.shape,
             graph.relationship_count,
             entities_known=graph.node_properties.complete
             and graph.relationship_properties.complete,
-            observed=self._history.observed(request.text),
+            observed=observed,
             probes=1 if keeper.freshness.policy == "strict" else 0,
-            once=self._device.opening_seconds(graph),
+            once=first + self._device.opening_seconds(graph),
             sent_bytes=self._device.sent_bytes(plan, graph),
         )
 

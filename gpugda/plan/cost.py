@@ -35,15 +35,10 @@ class Work(NamedTuple):
         """The sum of both."""
         return Work(*(one + two for one, two in zip(self, other, strict=True)))
 
-    def times(self, share: float) -> Work:
-        """The part of the work that depends on rows, reduced to a share; fixed costs stay."""
-        return self._replace(
-            pairs=self.pairs * share,
-            values=self.values * share,
-            objects=self.objects * share,
-            expansions=self.expansions * share,
-            handled=self.handled * share,
-        )
+    @property
+    def fixed(self) -> Work:
+        """The part that does not depend on rows."""
+        return Work(self.searches, self.operators, self.steps)
 
 
 @dataclass(frozen=True, slots=True)

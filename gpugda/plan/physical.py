@@ -6,7 +6,7 @@ Plans are frozen and equal by value; they hold neither arrays nor a device. The 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.cost import Work
 from gpugda.types import value
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from gpugda.plan.cost import DeviceRates, ServerRates
 
 __all__ = ["Physical", "PhysicalPlan"]
+
+_FIRST_RUN: Final = 3.0
+"""Multiple of the fixed costs by which a first run takes longer (median of 28 queries on PoCL)."""
 
 
 @value(frozen=True, slots=True)
@@ -88,6 +91,11 @@ class PhysicalPlan:
     def device_seconds(self) -> float:
         """Seconds of a repeated run on the device until the last value is read."""
         return self.device.seconds(self.work) + self.root.rows / self.device.rows_per_second
+
+    @property
+    def first_seconds(self) -> float:
+        """Seconds that a first run takes besides: it plans, compiles, and makes what is kept."""
+        return _FIRST_RUN * self.device.seconds(self.work.fixed)
 
     @property
     def native_seconds(self) -> float:

@@ -26,8 +26,8 @@ class RouteInput:
         entities_known: True if the snapshot has all properties of the entities in the result.
         observed: Earlier times of the same text.
         probes: Round trips that an answer of the device needs.
-        once: Seconds that this run takes longer on the device than a repeated one: to open it and
-            copy the graph, and to read properties.
+        once: Seconds that this run takes longer on the device than a repeated one: to open it, to
+            copy the graph, and to compile what a new text needs.
         sent_bytes: Estimated bytes of a streamed data graph that the query sends to the device.
     """
 

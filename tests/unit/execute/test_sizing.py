@@ -66,3 +66,9 @@ def test_a_limit_cuts_what_is_below_it(graph):
     assert part.work.pairs < whole.work.pairs / 1000
     ordered = physical(graph, f"{text} ORDER BY p.name LIMIT 5")
     assert ordered.work.pairs == whole.work.pairs
+
+
+def test_a_first_run_pays_fixed_costs_again(graph):
+    one = physical(graph, "MATCH (p:Person) RETURN p.name")
+    several = physical(graph, "MATCH (p:Person) WITH p LIMIT 10 MATCH (p)-[:KNOWS]->(q) RETURN q")
+    assert 0 < one.first_seconds < several.first_seconds
