@@ -2,6 +2,7 @@
 
 import os
 from importlib.metadata import version as installed_version
+from typing import Any
 
 project = "gpugda"
 author = "The gpugda authors"
@@ -44,3 +45,17 @@ html_title = "gpugda"
 html_static_path = ["_static"]
 # Addresses that tests and examples name are no pages.
 linkcheck_ignore = [r"http://localhost.*", r"bolt://.*"]
+
+# Search is for users: pages about decisions and changes are found by their titles only.
+_NOT_SEARCHED = ("adr/", "decisions", "changelog", "CONTRIBUTING", "SECURITY")
+
+
+def _leave_out_of_search(app: Any, _doctree: object) -> None:
+    name = app.env.docname
+    if name.startswith(_NOT_SEARCHED):
+        app.env.metadata[name]["nosearch"] = True
+
+
+def setup(app: Any) -> None:
+    """Registers what Sphinx calls for each page."""
+    app.connect("doctree-read", _leave_out_of_search, priority=900)
