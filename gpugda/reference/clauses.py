@@ -10,6 +10,7 @@ from gpugda import values
 from gpugda.deadline import check_time
 from gpugda.query import ast
 from gpugda.query.search_clauses import changes_nothing, has_search, planned_together
+from gpugda.query.shapes import never_holds
 from gpugda.reference.match import PatternMatcher
 from gpugda.reference.projection import Projected, ordered, project
 from gpugda.reference.searches import SearchMatcher
@@ -141,6 +142,8 @@ def _match(
             repeats=clause.repeats_relationships,
         )
     new = tuple(sorted(matcher.names - bound))
+    if not clause.optional and any(e.where and never_holds(e.where) for e in clauses):
+        return Table((*table.names, *new), ())
     kept = dict(_bound_paths(clause, bound, context)) if clause.optional else {}
 
     def rows() -> Iterator[Row]:
@@ -179,6 +182,8 @@ def _path_of(node: Any) -> values.Path | None:
 # ------------------------------------------------------------------ projections
 def _with(clause: ast.With, context: _QueryContext, table: Table) -> Table:
     names, projected = _projected(clause, context, table, by_outer=context.groups_by_outer)
+    if clause.where is not None and never_holds(clause.where):
+        return Table(names, ())
     rows = (
         {**context.outer, **row}
         for row, scope in projected
@@ -245,6 +250,8 @@ def _let(clause: ast.Let, context: _QueryContext, table: Table) -> Table:
 
 
 def _filter(clause: ast.Filter, context: _QueryContext, table: Table) -> Table:
+    if never_holds(clause.predicate):
+        return Table(table.names, ())
     rows = (row for row in table.rows if context.evaluator.holds(clause.predicate, row))
     return Table(table.names, rows)
 

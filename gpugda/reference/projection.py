@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda import values
 from gpugda.errors import CypherArgumentError, CypherSyntaxError, CypherTypeError, QueryError
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gpugda.reference.evaluator import Evaluator
 
 __all__ = ["Projected", "ordered", "project"]
+
+_T = TypeVar("_T")
 
 Projected = Iterator[tuple[Row, Mapping[Any, Any]]]
 """Per row: its columns, and the variables that ORDER BY may read."""
@@ -45,6 +47,10 @@ def project(
         projected = _grouped(projection, items, evaluator, rows, outer, by_outer=by_outer)
     else:
         keeps = not projection.distinct
+        names = tuple(item.name for item in items)
+        if keeps and not projection.order_by:  # rows that SKIP passes over are not projected
+            kept = _window(projection, evaluator, rows)
+            return names, _plain(items, evaluator, kept, outer, keeps_variables=True)
         projected = _plain(items, evaluator, rows, outer, keeps_variables=keeps)
     if projection.distinct:
         projected = _distinct(projected)
@@ -56,12 +62,19 @@ def ordered(
     projection: ast.Projection | ast.OrderSkipLimit, evaluator: Evaluator, projected: Projected
 ) -> Projected:
     """The sorted rows, with SKIP and LIMIT applied."""
-    first = _row_count("SKIP", projection.skip, evaluator) or 0
-    count = _row_count("LIMIT", projection.limit, evaluator)
     if projection.order_by:
         # Read all rows even if LIMIT is 0: an error in one of them must be raised.
         projected = iter(list(_sorted(projection.order_by, evaluator, projected)))
-    yield from islice(projected, first, None if count is None else first + count)
+    yield from _window(projection, evaluator, projected)
+
+
+def _window(
+    projection: ast.Projection | ast.OrderSkipLimit, evaluator: Evaluator, rows: Iterable[_T]
+) -> Iterator[_T]:
+    """The rows that SKIP and LIMIT keep."""
+    first = _row_count("SKIP", projection.skip, evaluator) or 0
+    count = _row_count("LIMIT", projection.limit, evaluator)
+    yield from islice(rows, first, None if count is None else first + count)
 
 
 def _sorted(

@@ -17,6 +17,7 @@ from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator as Two
 from gpugda.query.ast import UnaryOperator as One
 from gpugda.query.query_graph import AggregateReference, KeyReference
+from gpugda.query.shapes import never_holds
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def _kept(tree: logical.Logical, *, stops: bool) -> logical.Logical:
             return replace(tree, input=_below_limit(tree.input, skips=tree.skip is not None))
         case logical.Aggregate() | logical.Sort():
             stops = False
-        case logical.Filter() if any(map(_is_false, tree.predicates)):
+        case logical.Filter() if any(map(never_holds, tree.predicates)):
+            stops = True
+        case logical.Match() if any(map(never_holds, tree.graph.predicates)):
             stops = True
         case logical.Project() if not stops:
             failing = frozenset(each.name for each in tree.columns if _may_fail(each, tree.input))
@@ -53,10 +56,6 @@ def _below_limit(tree: logical.Logical, *, skips: bool) -> logical.Logical:
         return _kept(tree, stops=True)
     failing = frozenset(each.name for each in tree.columns if _may_fail(each, tree.input))
     return replace(tree, input=_below_limit(tree.input, skips=False), failing=failing)
-
-
-def _is_false(predicate: ast.Expression) -> bool:
-    return isinstance(predicate, ast.Literal) and predicate.value is False
 
 
 # ------------------------------------------------------------------ expressions that cannot fail

@@ -264,6 +264,10 @@ def _check_names(hint: ast.Hint, clause: ast.Match, scope: Scope) -> None:
     keys = {key for each in elements for key in _map_keys(each)}
     keys.update(_keys([*tests, *(test for e in elements for test in _tests(e.where))], name))
     missing = missing or ", ".join(f"property `{key}`" for key in hint.keys if key not in keys)
+    if not missing and "TEXT" in hint.kind.upper().split():
+        compared = [v for e in elements for key, v in _entries(e) if key in hint.keys]
+        compared += _compared_with(tests, name, hint.keys)
+        missing = "" if any(map(_may_be_text, compared)) else "text to compare with a property"
     if missing:
         message = (
             f"Cannot use {hint.span.of(scope.text)} in this context: the pattern, or WHERE outside"
@@ -291,8 +295,47 @@ def _label_names(labels: ast.LabelExpression | None) -> Iterator[str]:
 
 
 def _map_keys(element: ast.NodePattern | ast.RelationshipPattern) -> Iterator[str]:
+    yield from (key for key, _ in _entries(element))
+
+
+def _entries(
+    element: ast.NodePattern | ast.RelationshipPattern,
+) -> Iterator[tuple[str, ast.Expression]]:
     if isinstance(element.properties, ast.MapLiteral):
-        yield from (key for key, _ in element.properties.entries)
+        yield from element.properties.entries
+
+
+def _compared_with(
+    tests: list[ast.Expression], name: str, keys: tuple[str, ...]
+) -> Iterator[ast.Expression]:
+    """What conditions compare with properties of a variable; a test of its type is its own."""
+    for test in tests:
+        parts: tuple[ast.Expression, ...]
+        if isinstance(test, ast.Comparison):
+            parts = test.operands
+        elif isinstance(test, ast.Binary):
+            parts = (test.left, test.right)
+        elif isinstance(test, ast.Unary):
+            continue
+        else:
+            parts = (getattr(test, "operand", test), test)
+        if any(not _keys_of(part, name).isdisjoint(keys) for part in parts):
+            yield from (part for part in parts if _keys_of(part, name).isdisjoint(keys))
+
+
+def _keys_of(part: ast.Expression, name: str) -> set[str]:
+    if isinstance(part, ast.Property) and isinstance(part.subject, ast.Variable):
+        return {part.key} if part.subject.name == name else set()
+    return set()
+
+
+def _may_be_text(value: ast.Expression) -> bool:
+    """False if Neo4j cannot know that it is a text, or a list of texts."""
+    if isinstance(value, ast.ListLiteral):
+        return all(map(_may_be_text, value.items))
+    if isinstance(value, ast.Literal):
+        return isinstance(value.value, str)
+    return not isinstance(value, ast.Property)
 
 
 def _keys(tests: list[ast.Expression], name: str) -> set[str]:
