@@ -6,6 +6,7 @@ import logging
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gpugda.caching import LruCache
@@ -13,7 +14,6 @@ from gpugda.data.build import build_data_graph
 from gpugda.errors import SourceError
 from gpugda.execute.pipeline import make_pipeline, plan_of
 from gpugda.ports import DatabaseServer, GraphSource, Progress, Projection, SnapshotFolder
-from gpugda.query.query_graph import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +47,9 @@ class LoadedGraph:
         projection: The part of the database that was read; queries must not depend on the rest.
         transactions: Number of transactions applied since it was read.
         plans: Plans by query text and strategy.
-        pipelines: Operators of queries of one pattern, by text. All states of a database share
-            them: the patterns' plans carry over. Operators of other queries choose between
-            alternatives for one graph.
+        pipelines: Operators of queries of one pattern, by text; None for other queries. All states
+            of a database share them: the patterns' plans carry over. Operators of other queries
+            choose between alternatives for one graph.
         physicals: Physical plans, with the facts that they rest on. All states share them, too.
     """
 
@@ -63,18 +63,19 @@ class LoadedGraph:
     plans: LruCache[tuple[str, str], QueryPlan] = field(
         default_factory=lambda: LruCache(PLANS_KEPT)
     )
-    pipelines: LruCache[str, Pipeline] = field(default_factory=lambda: LruCache(PLANS_KEPT))
+    pipelines: LruCache[str, Pipeline | None] = field(default_factory=lambda: LruCache(PLANS_KEPT))
     physicals: LruCache[object, KeptPhysical] = field(default_factory=lambda: LruCache(PLANS_KEPT))
     _described: str | None = field(default=None, repr=False)
 
-    def plan(self, query: Query | Statement, strategy: str) -> QueryPlan:
+    def plan(self, query: Statement, strategy: str) -> QueryPlan:
         """The plan of a query, cached by its text."""
 
         def make() -> QueryPlan:
-            pipeline = None
-            if isinstance(query, Query):
-                pipeline = self.pipelines.get(query.text, lambda: make_pipeline(query))
-            return plan_of(query, self.graph, strategy, pipeline, self.physicals)
+            made = cache(lambda: make_pipeline(query))
+            shared = self.pipelines.get(
+                query.text, lambda: None if made().one_pattern is None else made()
+            )
+            return plan_of(query, self.graph, strategy, shared or made(), self.physicals)
 
         return self.plans.get((query.text, strategy), make)
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from gpugda.errors import GpugdaError, MemoryLimitError, QueryTimeoutError
 from gpugda.execute.oriented_count import count_oriented
 from gpugda.execute.oriented_form import may_be_oriented, timing_unoriented
+from gpugda.execute.pipeline import one_pattern
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.engine import Engine
 from gpugda.match.need import Count, Rows
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
-from gpugda.query.query_graph import Query
 from lab.strategies_options import Timed
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def _question(
     graph: DataGraph, pattern: str, form: str, name: str, matcher: Matcher
 ) -> tuple[Plan, Callable[[StrategyReport, float], int]]:
     """The plan of one query, and a function that runs it until a deadline and returns the count."""
-    query = prepare(f"MATCH {pattern} RETURN count(*)")
-    assert isinstance(query, Query)  # one pattern
+    query = one_pattern(prepare(f"MATCH {pattern} RETURN count(*)"))
+    assert query is not None
     bound = bind(query, graph)
     everything = Rows(frozenset(range(len(bound.nodes))), frozenset())
     need = Count() if form == "count" else everything

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from gpugda.data.data_graph import DataGraph
+from gpugda.execute.lower import lower_query
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.pattern import Planned
-from gpugda.execute.pipeline import make_pipeline
+from gpugda.execute.pipeline import Pipeline
 from gpugda.execute.result_table import ResultTable
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.need import Groups, Need
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.plan import BoundQuery
 from gpugda.plan.plan_basis import PlanBasis
+from gpugda.query.parser import parse
 from gpugda.query.query_graph import Query
+from gpugda.query.statement import Statement
 
 
 class GivenEmbeddings:
@@ -51,7 +54,9 @@ def projected(
     rest: BoundQuery | None = None,
 ) -> ResultTable:
     """The answer. ``rest`` states the conditions that remain to be checked per row."""
-    pipeline = make_pipeline(asked)
+    columns = tuple(column.name for column in asked.columns)
+    statement = Statement(asked.text, parse("RETURN 1"))
+    pipeline = Pipeline(statement, lower_query(asked), columns, asked)
     if rest is not None:
         operator = pipeline.root
         while not isinstance(operator, Match):

@@ -13,7 +13,6 @@ from typing import Any
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.query.prepare import check_compiles, prepare
-from gpugda.query.statement import Statement
 
 _NAMES = ("n", "m", "x")
 
@@ -102,9 +101,7 @@ class Texts:
 def refusal(text: str, version: int) -> str | None:
     """The GQLSTATUS with which gpugda refuses to compile a text; empty without one."""
     try:
-        query = prepare(text)
-        if isinstance(query, Statement):
-            check_compiles(query, version)
+        check_compiles(prepare(text), version)
     except CypherSyntaxError as error:
         return error.gql_status or ""
     except UnsupportedQueryError:

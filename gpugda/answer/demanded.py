@@ -21,7 +21,6 @@ from gpugda.errors import (
 from gpugda.live.properties import missing_properties
 from gpugda.query.prepare import check_compiles, prepare
 from gpugda.query.reads import property_needs, reads_of
-from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:
     from gpugda.answer.on_snapshot import EarlyAnswer
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from gpugda.live.properties import MissingProperties
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer
-    from gpugda.query.query_graph import Query
     from gpugda.query.reads import Reads
+    from gpugda.query.statement import Statement
     from gpugda.result.result import Result
 
 __all__ = ["DemandedAnswers", "admission_for", "checked", "missing_for"]
@@ -132,15 +131,14 @@ class DemandedAnswers:
             )
 
 
-def checked(request: Request, server: DatabaseServer) -> Query | Statement:
+def checked(request: Request, server: DatabaseServer) -> Statement:
     """Returns the analysed query if the snapshot can answer it.
 
     Raises:
         QueryError: The text is no Cypher, or cannot be answered here.
     """
     query = request.prepared()
-    if isinstance(query, Statement):
-        check_compiles(query, server.facts.default_cypher)
+    check_compiles(query, server.facts.default_cypher)
     refuse_unknown_version(query, server.facts)
     refuse_options(query)
     if server.facts.product == "Neo4j" and (differs := _left_to_neo4j(query.text)) is not None:
@@ -150,7 +148,7 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
     return query
 
 
-def missing_for(loaded: LoadedGraph, query: Query | Statement) -> MissingProperties:
+def missing_for(loaded: LoadedGraph, query: Statement) -> MissingProperties:
     """Returns the properties that a query reads and the snapshot lacks."""
     return missing_properties(loaded.graph, property_needs(query))
 

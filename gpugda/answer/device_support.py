@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from gpugda.errors import CypherSyntaxError, QueryError, UnsupportedQueryError
 from gpugda.execute.operators.pattern import PatternOperator
 from gpugda.execute.pipeline import make_pipeline
-from gpugda.query.parser import tree_of
 from gpugda.query.prepare import prepare
-from gpugda.query.statement import statement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,7 +55,7 @@ def device_support(text: str) -> DeviceSupport:
         query = prepare(text)
         if query.mode is not None:
             return DeviceSupport(mode=query.mode)
-        root = make_pipeline(statement_of(tree_of(text))).root
+        root = make_pipeline(query).root
     except QueryError as error:
         return DeviceSupport(error=error)
     operators = list(_operators(root))

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.query.ast import ComparisonOperator as Is
-from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from gpugda.query.query_graph import Query
+    from gpugda.query.statement import Statement
 
 __all__ = ["refuse_lost_counts"]
 
 
-def refuse_lost_counts(query: Query | Statement) -> None:
+def refuse_lost_counts(query: Statement) -> None:
     """Refuses a count within OPTIONAL MATCH where Neo4j takes a count of 0 for no row.
 
     It does not where it reads the count as existence or as a degree.
@@ -24,7 +23,7 @@ def refuse_lost_counts(query: Query | Statement) -> None:
     Raises:
         UnsupportedQueryError: The query has such a count.
     """
-    for clause in walk(query.tree) if isinstance(query, Statement) else ():
+    for clause in walk(query.tree):
         if not isinstance(clause, ast.Match) or not clause.optional:
             continue
         parts = tuple(walk(clause))

@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING
 
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
-from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:
-    from gpugda.query.query_graph import Query
+    from gpugda.query.statement import Statement
 
 __all__ = ["refuse_other_databases"]
 
 
-def refuse_other_databases(query: Query | Statement, database: str = "") -> None:
+def refuse_other_databases(query: Statement, database: str = "") -> None:
     """Checks that each USE names this database; an embedded graph has no name.
 
     Raises:
         UnsupportedQueryError: A USE names another database, or computes a name.
     """
-    if not isinstance(query, Statement):
-        return
     for clause in query.uses:
         graph = clause.graph
         # Database names are case-insensitive.

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from gpugda.answer.unknown_names import names_to_look_up, remarks_on_names
 from gpugda.deadline import working_until
 from gpugda.match.embeddings import JoinProgress, StrategyReport
-from gpugda.query.parser import tree_of
-from gpugda.query.statement import Statement
 from gpugda.result.result import Result
 
 if TYPE_CHECKING:
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
     from gpugda.execute.result_table import ResultTable
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
-    from gpugda.query.query_graph import Query
     from gpugda.query.reads import KindAndName
+    from gpugda.query.statement import Statement
 
 __all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
 
@@ -94,9 +92,7 @@ def _answer_on_device(
     )
 
 
-def _names_in(
-    query: Query | Statement, loaded: LoadedGraph, plan: QueryPlan
-) -> Collection[KindAndName]:
+def _names_in(query: Statement, loaded: LoadedGraph, plan: QueryPlan) -> Collection[KindAndName]:
     """Names of a query that may be unknown, cached with its plan."""
     return plan.names.get(None, lambda: names_to_look_up(query, loaded.graph))
 
@@ -113,8 +109,7 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
 
     query = request.prepared()
     with request.stage("join"):
-        tree = query.tree if isinstance(query, Statement) else tree_of(query.text)
-        found = run_reference(tree, loaded.graph, request.values, deadline=request.deadline)
+        found = run_reference(query.tree, loaded.graph, request.values, deadline=request.deadline)
     table = table_from_rows(found.names, found.rows, loaded.graph)
     remarks = remarks_on_names(query.text, loaded)
     return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described, **remarks})
@@ -130,9 +125,8 @@ def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer
     with request.stage("plan"):
         plan = loaded.plan(query, request.strategy)
         physical = plan.physical(values=request.values)
-    names = tuple(column.name for column in query.columns)
     return GraphAnswer(
-        table_from_rows(names, [], loaded.graph),
+        table_from_rows(plan.pipeline.columns, [], loaded.graph),
         {
             "engine": engine,
             "reason": "EXPLAIN asks for the plan and runs nothing",

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.query.check.expressions import is_aggregate
-from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from gpugda.ports import ServerFacts
-    from gpugda.query.query_graph import Query
+    from gpugda.query.statement import Statement
 
 __all__ = ["refuse_options", "refuse_unknown_version"]
 
@@ -30,7 +29,7 @@ _HARMLESS: Final = {
 """Options that every edition of Neo4j takes, without a notification."""
 
 
-def refuse_options(query: Query | Statement) -> None:
+def refuse_options(query: Statement) -> None:
     """Checks that the server certainly takes the options of a query's prefix.
 
     Raises:
@@ -45,7 +44,7 @@ def refuse_options(query: Query | Statement) -> None:
             raise UnsupportedQueryError(message, query.text, construct=construct)
 
 
-def refuse_unknown_version(query: Query | Statement, facts: ServerFacts) -> None:
+def refuse_unknown_version(query: Statement, facts: ServerFacts) -> None:
     """Checks that the server has the Cypher version that the query names.
 
     Only releases of Neo4j are judged; of other products nothing is known.
@@ -54,7 +53,7 @@ def refuse_unknown_version(query: Query | Statement, facts: ServerFacts) -> None
         UnsupportedQueryError: The server has no Cypher 25, so its answer is an error. Or the query
             names no version and is read as Cypher 5, but means something else in this database.
     """
-    if query.version is None and facts.default_cypher == _NEWER and isinstance(query, Statement):
+    if query.version is None and facts.default_cypher == _NEWER:
         _refuse_groups_of_subqueries(query)
     if query.version != _NEWER or facts.product != "Neo4j":
         return

@@ -5,37 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.errors import UnsupportedQueryError
+from gpugda.execute.pipeline import one_pattern
 from gpugda.query import ast
 from gpugda.query.render import with_colons
-from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gpugda.ports import Projection
-    from gpugda.query.query_graph import Query, QueryGraph
+    from gpugda.query.query_graph import QueryGraph
+    from gpugda.query.statement import Statement
 
 __all__ = ["leads_outside", "refuse_outside"]
 
 
-def refuse_outside(query: Query | Statement, projection: Projection) -> None:
+def refuse_outside(query: Statement, projection: Projection) -> None:
     """Refuses a query that the part that was read cannot answer.
 
     Raises:
         UnsupportedQueryError: The query leads outside that part.
     """
-    if isinstance(query, Statement):
-        outside = _of_statement(projection)
+    if projection.labels is None and projection.types is None:
+        return
+    pattern = one_pattern(query)
+    if pattern is None:
+        outside: str | None = "the snapshot is restricted, and the query is more than one pattern"
     else:
-        outside = leads_outside(query.graph, projection)
+        outside = leads_outside(pattern.graph, projection)
     if outside is not None:
         raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
-
-
-def _of_statement(projection: Projection) -> str | None:
-    if projection.labels is None and projection.types is None:
-        return None
-    return "the snapshot is restricted, and the query is more than one MATCH and RETURN"
 
 
 def leads_outside(query: QueryGraph, projection: Projection) -> str | None:

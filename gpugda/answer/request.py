@@ -10,7 +10,7 @@ from gpugda.deadline import seconds_left
 from gpugda.errors import ConfigurationError
 from gpugda.ports import SilentProgress
 from gpugda.query.prepare import prepare
-from gpugda.query.query_graph import Query, QueryGraph, query_of
+from gpugda.query.query_graph import QueryGraph
 from gpugda.result.summary import Summary
 from gpugda.stages import Stage
 
@@ -48,15 +48,15 @@ class Request:
     progress: Progress = field(default_factory=SilentProgress)
     started: float = field(default_factory=time.monotonic)
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    _prepared: Query | Statement | None = None
+    _prepared: Statement | None = None
 
     @property
     def text(self) -> str:
         """The query as Cypher."""
         return self.query if isinstance(self.query, str) else self.prepared().text
 
-    def prepared(self) -> Query | Statement:
-        """Returns the analysed query, which is analysed only once.
+    def prepared(self) -> Statement:
+        """Returns the checked query, which is checked only once.
 
         Raises:
             QueryError: The text is no Cypher, or not supported here.
@@ -68,7 +68,7 @@ class Request:
         return self._prepared
 
     def replace(self, statement: Statement | None) -> None:
-        """Sets what the query was analysed to; None leaves that to `prepared`."""
+        """Sets what the query was checked to; None leaves that to `prepared`."""
         self._prepared = statement
 
     def seconds_left(self) -> float | None:
@@ -100,11 +100,11 @@ class Request:
         )
 
 
-def _prepared(query: str | QueryGraph) -> Query | Statement:
+def _prepared(query: str | QueryGraph) -> Statement:
     if isinstance(query, str):
         return prepare(query)
     if isinstance(query, QueryGraph):
-        return query_of(query)
+        return prepare(query.to_cypher())
     raise ConfigurationError(
         f"A query is Cypher text or a QueryGraph, not a {type(query).__name__}."
     )

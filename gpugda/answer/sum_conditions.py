@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, Final
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator as Two
-from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from gpugda.query.query_graph import Query
+    from gpugda.query.statement import Statement
 
 __all__ = ["refuse_sums_as_conditions"]
 
 _BOOLEAN: Final = (Two.AND, Two.OR, Two.XOR)
 
 
-def refuse_sums_as_conditions(query: Query | Statement) -> None:
+def refuse_sums_as_conditions(query: Statement) -> None:
     """Refuses a condition that is a sum: no row passes it in Neo4j, or it is an error.
 
     Raises:
         UnsupportedQueryError: The query has such a condition.
     """
-    for part in walk(query.tree) if isinstance(query, Statement) else ():
+    for part in walk(query.tree):
         condition = part.predicate if isinstance(part, ast.Filter) else getattr(part, "where", None)
         if isinstance(part, ast.Binary) and part.operator in _BOOLEAN:
             condition = _without_literal(part)

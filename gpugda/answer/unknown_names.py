@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.loading import LoadedGraph
-    from gpugda.query.query_graph import Query
     from gpugda.query.reads import KindAndName
     from gpugda.query.statement import Statement
 
@@ -86,7 +85,7 @@ def remarks_on_names(
     }
 
 
-def names_to_look_up(query: Query | Statement, graph: DataGraph) -> tuple[KindAndName, ...]:
+def names_to_look_up(query: Statement, graph: DataGraph) -> tuple[KindAndName, ...]:
     """Names in a query that may not exist in this graph, now or once more of it was read.
 
     A label or type that exists now always will, so it is left out.

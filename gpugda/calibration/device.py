@@ -18,11 +18,10 @@ from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.session import DeviceSession
-from gpugda.plan.bind import bind
 from gpugda.plan.cost import DeviceRates
-from gpugda.plan.matching_order import make_plan
-from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
+from gpugda.query.prepare import prepare
+from gpugda.query.statement import statement_of
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -135,7 +134,7 @@ def _graph() -> DataGraph:
 
 def _seconds(session: DeviceSession, graph: DataGraph, text: str) -> float:
     """Least time of several runs without the first; other programs can only add to it."""
-    plan = plan_of(analyse(parse(text)), graph, DEFAULT_STRATEGY)
+    plan = plan_of(prepare(text), graph, DEFAULT_STRATEGY)
     times = []
     for _ in range(_REPEATS + 1):
         with session.strategy(DEFAULT_STRATEGY, graph) as strategy:
@@ -151,5 +150,5 @@ def _preparation(graph: DataGraph) -> float:
     """Seconds of parsing, checking, binding and ordering, per relationship."""
     started = time.perf_counter()
     for _ in range(_REPEATS):
-        make_plan(bind(analyse(parse(_LONG)), graph), graph.statistics, DEFAULT_STRATEGY)
+        plan_of(statement_of(parse(_LONG)), graph, DEFAULT_STRATEGY)
     return (time.perf_counter() - started) / _REPEATS / 5

@@ -1,7 +1,8 @@
 """Lowers a logical tree to operators, with projection pruning and weights.
 
 `lower` works top down: it tells each operator which columns the operators above read, so that no
-others are computed, and whether they accept weights.
+others are computed, and whether they accept weights. Operators that few queries need are imported
+where they are made.
 """
 
 from __future__ import annotations
@@ -17,32 +18,23 @@ from gpugda.execute.column_pruning import (
     columns_of,
     grouping_shrinks,
 )
-from gpugda.execute.lower_query import lower_query
+from gpugda.execute.needs import names_read
 from gpugda.execute.operators import simple
 from gpugda.execute.operators.aggregate import Aggregate
-from gpugda.execute.operators.apply import Apply
-from gpugda.execute.operators.bind_path import BindPath
-from gpugda.execute.operators.count_complement import CountComplement
 from gpugda.execute.operators.degree_lookup import DegreeLookup, is_degree_lookup
 from gpugda.execute.operators.distinct import Distinct
-from gpugda.execute.operators.distinct_relationships import DistinctRelationships
 from gpugda.execute.operators.expand import Expand, set_of
-from gpugda.execute.operators.expand_group import ExpandGroup
 from gpugda.execute.operators.filter import Filter
-from gpugda.execute.operators.lookup import Lookup
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.project import Project
-from gpugda.execute.operators.select_paths import SelectPaths
-from gpugda.execute.operators.selected_paths import SelectedPaths
 from gpugda.execute.operators.short_trails import MAX_TRAILS, ShortTrails
-from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.operators.slice import Slice
 from gpugda.execute.operators.sort import Sort
-from gpugda.execute.operators.unwind import Unwind
 from gpugda.execute.row_bounds import RowBounds
 from gpugda.plan import logical
 from gpugda.plan.alternatives.count_complement import complement_count
 from gpugda.plan.alternatives.unroll import unrolled
+from gpugda.plan.pattern_reader import needs_each_row
 from gpugda.query import ast
 from gpugda.query.check.functions import changes_per_call
 from gpugda.query.query_graph import AggregateReference, OutputColumn, Query
@@ -55,20 +47,26 @@ if TYPE_CHECKING:
     from gpugda.execute.operator import Operator
     from gpugda.query.query_graph import SortKey
 
-__all__ = ["lower", "lower_subquery"]
-
-_WHOLE = (ast.Subquery, ast.PatternExpression, ast.PatternComprehension, ast.ShortestPathExpression)
+__all__ = ["lower", "lower_query", "lower_subquery"]
 
 
-def lower(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operator:
+def lower(
+    tree: logical.Logical, columns: tuple[str, ...], text: str
+) -> tuple[Operator, Query | None]:
     """The operators of a logical tree, as the optimizer left it.
+
+    Also returns the tree as a query if it is one pattern with one projection.
 
     Args:
         tree: The logical tree.
         columns: Columns that are read.
         text: Query text, for errors.
     """
-    return _Lowering(text, 0).lower(tree, frozenset(columns), weighted=False)
+    lowering = _Lowering(text, 0)
+    query = lowering.one_pattern(tree)
+    if query is not None:
+        return lower_query(query), query
+    return lowering.lower(tree, frozenset(columns), weighted=False), None
 
 
 class _Lowering:
@@ -78,9 +76,9 @@ class _Lowering:
 
     def lower(self, tree: logical.Logical, needed: frozenset[str], *, weighted: bool) -> Operator:
         """An operator that provides at least the needed columns."""
-        chain = self._output(tree)
-        if chain is not None:
-            return chain
+        query = self.one_pattern(tree)
+        if query is not None:
+            return lower_query(query)
         make = _MADE_BY.get(type(tree), _Lowering._projection)
         made: Operator = make(self, tree, needed, weighted=weighted)
         return self._apart(tree, made) or made
@@ -129,10 +127,16 @@ class _Lowering:
         below = (needed - added - {own}) | ends | read
         child = self.lower(tree.input, below, weighted=weighted)
         if tree.mode in (logical.ExpandMode.SHORTEST, logical.ExpandMode.ALL_SHORTEST):
+            from gpugda.execute.operators.shortest_path import ShortestPath
+
             return ShortestPath(child, tree, needed & lists)
         if tree.mode is logical.ExpandMode.SELECTED:
+            from gpugda.execute.operators.selected_paths import SelectedPaths
+
             return SelectedPaths(child, tree, needed & lists)
         if tree.step is not None and not tree.step.is_one_step:
+            from gpugda.execute.operators.expand_group import ExpandGroup
+
             return ExpandGroup(child, tree, needed & lists, gives_set=own in needed)
         if tree.mode is logical.ExpandMode.REACH and needed & lists:
             tree = replace(tree, mode=logical.ExpandMode.TRAILS)
@@ -155,6 +159,8 @@ class _Lowering:
         below = (needed - {tree.name}) | all_names((tree.elements,))
         weighted = weighted and _are_steady((tree.elements,))
         child = self.lower(tree.input, below, weighted=weighted)
+        from gpugda.execute.operators.unwind import Unwind
+
         return Unwind(child, tree.elements, tree.name)
 
     def _union(self, tree: logical.Union, needed: frozenset[str], *, weighted: bool) -> Operator:
@@ -166,12 +172,16 @@ class _Lowering:
     def _lookup(self, tree: logical.Lookup, needed: frozenset[str], *, weighted: bool) -> Operator:
         below = (needed - {tree.node}) | all_names((tree.value,))
         child = self.lower(tree.input, below, weighted=weighted)
+        from gpugda.execute.operators.lookup import Lookup
+
         return Lookup(child, tree.node, tree.key, tree.value)
 
     def _distinct_relationships(
         self, tree: logical.DistinctRelationships, needed: frozenset[str], *, weighted: bool
     ) -> Operator:
         below = needed | {name for pair in tree.pairs for name in pair}
+        from gpugda.execute.operators.distinct_relationships import DistinctRelationships
+
         return DistinctRelationships(self.lower(tree.input, below, weighted=weighted), tree.pairs)
 
     def _path(self, tree: logical.BindPath, needed: frozenset[str], *, weighted: bool) -> Operator:
@@ -179,6 +189,8 @@ class _Lowering:
             return self.lower(tree.input, needed, weighted=weighted)
         below = (needed - {tree.name}) | {tree.start, *tree.steps}
         child = self.lower(tree.input, below, weighted=weighted)
+        from gpugda.execute.operators.bind_path import BindPath
+
         return BindPath(child, tree.name, tree.start, tree.steps)
 
     def _apart(self, tree: logical.Logical, direct: Operator) -> Operator | None:
@@ -196,12 +208,14 @@ class _Lowering:
         if found is None:
             return None
         whole, part = (
-            self._output(replace(tree, input=replace(tree.input, input=each)))
+            self.one_pattern(replace(tree, input=replace(tree.input, input=each)))
             for each in (found.whole, found.part)
         )
         if whole is None or part is None:
             return None
-        return CountComplement(whole, part, direct, found.joined)
+        from gpugda.execute.operators.count_complement import CountComplement
+
+        return CountComplement(lower_query(whole), lower_query(part), direct, found.joined)
 
     # -------------------------------------------------------------- subqueries
     def _apply(
@@ -230,6 +244,8 @@ class _Lowering:
         if looked_up is not None:
             return looked_up
         imported = tuple(n for n in available_arguments(tree.sub) if n in child.columns)
+        from gpugda.execute.operators.apply import Apply
+
         return Apply(child, sub, imported, asked, outer=outer, depth=self._depth, whole=whole)
 
     def _select_paths(
@@ -244,6 +260,8 @@ class _Lowering:
         given = arguments_read(tree.sub)
         child = self.lower(tree.input, below | given, weighted=False)
         read = tuple(name for name in child.columns if name in given)
+        from gpugda.execute.operators.select_paths import SelectPaths
+
         return SelectPaths(child, sub, tree, asked, read, depth=self._depth)
 
     # -------------------------------------------------------------- projections
@@ -326,8 +344,8 @@ class _Lowering:
             child, tree.keys, tree.aggregates, always=tree.always, take_weights=weighted
         )
 
-    def _output(self, tree: logical.Logical) -> Operator | None:
-        """The operators for a projection of a single pattern, which may need no join rows."""
+    def one_pattern(self, tree: logical.Logical) -> Query | None:
+        """A projection of a single pattern, which may need no join rows; None for other trees."""
         if self._depth:
             return None
         skip, limit, distinct = None, None, False
@@ -356,18 +374,40 @@ class _Lowering:
             skip=skip,
             limit=limit,
         )
-        return lower_query(query) if _is_plain(query) else None
+        return query if _is_plain(query) else None
+
+
+def lower_query(query: Query) -> Operator:
+    """Match, then the aggregate, slice, project, distinct and sort that the query has.
+
+    Rows outside SKIP and LIMIT are not projected, unless projected columns select them.
+    """
+    bounds = None
+    if query.skip is not None or query.limit is not None:
+        bounds = RowBounds(query.skip, query.limit)
+    late = bounds is None or not (query.distinct or query.order_by)
+    graph = query.graph
+    own = {node.name for node in graph.nodes} | {each.name for each in graph.relationships}
+    wanted = tuple(sorted(names_read(query) & own))
+    made: Operator = Match(None, graph, (), wanted, query.text, asked=query)
+    if query.aggregating:
+        made = Aggregate(made, query.grouping, query.aggregates, always=not query.grouping)
+    if bounds is not None and late:
+        made = Slice(made, bounds)
+    hidden = all_names(key.expression for key in query.order_by)
+    made = Project(made, query.columns, hidden=hidden)
+    if query.distinct:
+        made = Distinct(made, None if query.order_by else bounds)
+    if query.order_by:
+        made = Sort(made, query.order_by, bounds)
+    return made if bounds is None or late else Slice(made, bounds)
 
 
 def _is_plain(query: Query) -> bool:
     """True if no expression needs matching per row, and all aggregates are counts."""
     parts = [each.expression for each in query.columns]
     parts += [*query.grouping, *query.aggregates, *(key.expression for key in query.order_by)]
-    if any(isinstance(node, _WHOLE) for part in parts for node in walk(part)):
-        return False
-    if not _are_steady(parts):
-        return False
-    return all(map(counts, query.aggregates))
+    return all(map(counts, query.aggregates)) and not any(map(needs_each_row, parts))
 
 
 def _found_by_expansions(tree: logical.Logical) -> frozenset[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.query import ast
-from gpugda.query.constructs import FUNCTIONS
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -97,9 +96,12 @@ def _groups(query: Query, bound: BoundQuery, rows: Rows) -> Groups | None:
     return Groups(tuple(sorted(rows.nodes)), counted, streamed)
 
 
+_OF_ONE_NODE: Final = ("id", "elementid", "labels", "type")
+
+
 def _is_of_one_node(expression: ast.Expression) -> bool:
     if isinstance(expression, ast.FunctionCall):
-        return expression.name.lower() in FUNCTIONS and all(
+        return expression.name.lower() in _OF_ONE_NODE and all(
             isinstance(each, ast.Variable) for each in expression.arguments
         )
     if isinstance(expression, ast.Property):

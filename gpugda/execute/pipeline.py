@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.caching import LruCache
 from gpugda.deadline import check_deadline
-from gpugda.errors import QueryError
+from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.execute.batch import joined
 from gpugda.execute.context import ExecutionContext, Measured
-from gpugda.execute.lower_query import lower_query
+from gpugda.execute.lower import lower
 from gpugda.execute.memory import ResultMemory
 from gpugda.execute.operators.pattern import PatternOperator
 from gpugda.execute.result_table import ResultTable
 from gpugda.expressions.context import one_statement
+from gpugda.expressions.functions import find_aggregate, find_function
 from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
+from gpugda.plan.build import build_query
 from gpugda.plan.cost import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.facts import Facts
 from gpugda.plan.operator_tree import OperatorNode
+from gpugda.plan.optimizer import optimise
 from gpugda.plan.plan_basis import PlanBasis
 from gpugda.query import ast
-from gpugda.query.query_graph import Query, nodes_of
-from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -40,10 +42,19 @@ if TYPE_CHECKING:
     from gpugda.plan.cost import DeviceRates, ServerRates
     from gpugda.plan.physical import Physical, PhysicalPlan
     from gpugda.plan.plan import Plan
+    from gpugda.query.query_graph import Query
     from gpugda.query.reads import KindAndName
+    from gpugda.query.statement import Statement
     from gpugda.types import Span
 
-__all__ = ["KeptPhysical", "Pipeline", "QueryPlan", "make_pipeline", "plan_of"]
+__all__ = [
+    "KeptPhysical",
+    "Pipeline",
+    "QueryPlan",
+    "make_pipeline",
+    "one_pattern",
+    "plan_of",
+]
 
 _PRICED: Final = 8
 """Physical plans kept for a query alone: for other rates, or other sizes of its parameters."""
@@ -57,12 +68,14 @@ class Pipeline:
         query: The query.
         root: The root operator.
         columns: Names of its output columns, in order.
+        one_pattern: The query, if it is one pattern with one projection.
         subqueries: Operators of subqueries in expressions, filled during runs.
     """
 
-    query: Query | Statement
+    query: Statement
     root: Operator
     columns: tuple[str, ...]
+    one_pattern: Query | None = None
     subqueries: dict[object, Any] = field(default_factory=dict)
 
     def run(
@@ -124,12 +137,12 @@ class Pipeline:
                 parameters.get(name, _span_of(name, self.query))  # the same error with a position
         for name in values:
             parameters.get(name)  # the driver refuses such values even if the query has no use
-        if isinstance(self.query, Query):  # has no subqueries in expressions
+        if self.one_pattern is not None:  # has no subqueries in expressions
             return ExecutionContext(
                 graph, strategy, values, parameters, text, report, deadline, one_pattern=True
             )
         context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)
-        from gpugda.execute.subqueries import Subqueries  # as in `make_pipeline`
+        from gpugda.execute.subqueries import Subqueries  # not needed by most short queries
 
         return replace(context, subqueries=Subqueries(context, self.subqueries, self.query.version))
 
@@ -142,7 +155,7 @@ class Pipeline:
                 each.report = report.copy()
         of = self.root, context.graph, context.strategy.name
         report.operators = tree = partial(_measured_tree, *of, values, measured)
-        if isinstance(self.query, Query):
+        if self.one_pattern is not None:
             return
         for each in measured.values():
             if each.report is not None:
@@ -150,24 +163,43 @@ class Pipeline:
         report.steps.add_later(lambda: str(tree()).splitlines())
 
 
-def make_pipeline(statement: Query | Statement) -> Pipeline:
+def make_pipeline(statement: Statement) -> Pipeline:
     """The operator tree of a query.
 
     Raises:
         UnsupportedQueryError: The query has a construct that is not supported.
     """
-    if isinstance(statement, Query):
-        columns = tuple(column.name for column in statement.columns)
-        return Pipeline(statement, lower_query(statement), columns)
-    from gpugda.execute.lower_statement import lower_statement  # most of the operators
+    _check_functions(statement)
+    try:
+        made = build_query(statement.tree, has_subqueries=statement.has_subqueries)
+        root, one = lower(optimise(made.tree, Facts()), made.columns, statement.text)
+    except RecursionError:
+        message = "a query with this many clauses is not supported by this engine"
+        raise UnsupportedQueryError(message, construct="too many clauses") from None
+    return Pipeline(statement, root, made.columns, one)
 
-    root, columns = lower_statement(statement)
-    return Pipeline(statement, root, columns)
+
+def one_pattern(statement: Statement) -> Query | None:
+    """The query as one pattern with one projection; None if it is more.
+
+    Raises:
+        UnsupportedQueryError: The query has a construct that is not supported.
+    """
+    return make_pipeline(statement).one_pattern
 
 
-def _span_of(parameter: str, query: Query | Statement) -> Span | None:
+def _check_functions(statement: Statement) -> None:
+    for call in statement.calls:
+        name = call.name.lower()
+        if find_aggregate(name) is None and name != "exists" and find_function(name, 25) is None:
+            construct = f"function {call.name}()"
+            message = f"{construct} is not supported by this engine"
+            raise UnsupportedQueryError(message, statement.text, call.span, construct=construct)
+
+
+def _span_of(parameter: str, query: Statement) -> Span | None:
     """Position of the first use of a parameter."""
-    nodes = walk(query.tree) if isinstance(query, Statement) else nodes_of(query)
+    nodes = walk(query.tree)
     spans = (n.span for n in nodes if isinstance(n, ast.Parameter) and n.name == parameter)
     return next(spans, None)
 
@@ -244,7 +276,7 @@ class QueryPlan:
 
 
 def plan_of(
-    query: Query | Statement,
+    query: Statement,
     graph: DataGraph,
     strategy: str,
     pipeline: Pipeline | None = None,

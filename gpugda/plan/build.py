@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.errors import UnsupportedQueryError
 from gpugda.plan.branches import chosen_rows
+from gpugda.plan.columns import OrderReader, read_columns
 from gpugda.plan.logical import (
     Aggregate,
     Apply,
@@ -31,7 +32,6 @@ from gpugda.plan.patterns import PatternPlanner, VariableKind
 from gpugda.plan.selected_patterns import names_bound_list, selected_pattern, split_selected
 from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
-from gpugda.query.analyse import Kind, OrderReader, UncheckedTypes, read_columns
 from gpugda.query.check.expressions import SUBQUERIES, is_aggregate
 from gpugda.query.constructs import bound_paths
 from gpugda.query.query_graph import KeyReference, OutputColumn
@@ -57,13 +57,17 @@ class LogicalQuery:
     columns: tuple[str, ...]
 
 
-def build_query(query: ast.Query) -> LogicalQuery:
+def build_query(query: ast.Query, *, has_subqueries: bool = True) -> LogicalQuery:
     """Builds the logical tree of a query that passed the scope and type checks.
+
+    Args:
+        query: The checked query.
+        has_subqueries: False if no expression has a subquery or pattern.
 
     Raises:
         UnsupportedQueryError: The query holds an unsupported construct.
     """
-    return build_body(query.body, query.text, count(), {}, Unit())
+    return build_body(query.body, query.text, count(), {}, Unit(), has_subqueries=has_subqueries)
 
 
 def build_body(
@@ -75,6 +79,7 @@ def build_body(
     outer: tuple[str, ...] = (),
     *,
     groups_by_outer: bool = False,
+    has_subqueries: bool = True,
 ) -> LogicalQuery:
     """Builds the logical tree of the parts that UNION joins.
 
@@ -87,10 +92,11 @@ def build_body(
         outer: Variables that stay in scope after every projection.
         groups_by_outer: True if variables of the outer query are keys of each WITH that aggregates,
             so that there is no group without a row.
+        has_subqueries: As in `build_query`.
     """
 
     def builder() -> _Builder:
-        return _Builder(text, numbers, dict(scope), rows, outer, groups_by_outer)
+        return _Builder(text, numbers, dict(scope), rows, outer, groups_by_outer, has_subqueries)
 
     made = [builder().single(each) for each in body.parts]
     if len(made) == 1:
@@ -139,6 +145,7 @@ class _Builder:
     rows: Logical
     outer: tuple[str, ...] = ()
     groups_by_outer: bool = False
+    has_subqueries: bool = True
     columns: tuple[str, ...] = ()
     loose: frozenset[str] = frozenset()
     """Variables that Neo4j plans together with the next MATCH, as `SearchScope` has them."""
@@ -161,7 +168,7 @@ class _Builder:
 
     def _check_inside(self, clause: ast.Clause, before: Iterable[str]) -> None:
         """Checks subqueries in a clause's expressions, as they are built only at run time."""
-        if isinstance(clause, ast.CallSubquery | ast.Braces):
+        if not self.has_subqueries or isinstance(clause, ast.CallSubquery | ast.Braces):
             return  # Their own clauses are checked one by one.
         for node in outermost_subqueries(clause):
             named = {each.name for each in walk(node) if isinstance(each, ast.Variable)}
@@ -289,9 +296,8 @@ class _Builder:
     def _project(self, projection: ast.Projection, *, is_last: bool = False) -> None:
         if projection.star and all(name.startswith("\0") for name in self.scope):
             projection = replace(projection, star=False)  # WITH * and no variable in scope
-        kinds = {name: Kind.ANY for name in self.scope if not name.startswith("\0")}
-        checker = UncheckedTypes()
-        returned = read_columns(projection, kinds, self.text, checker, self.outer)
+        names = [name for name in self.scope if not name.startswith("\0")]
+        returned = read_columns(projection, names, self.text, self.outer)
         rows = self.rows
         named = [OutputColumn(each.name, each.expression) for each in returned.columns]
         hidden = [name for name in self.outer if name not in {each.name for each in named}]
@@ -311,16 +317,9 @@ class _Builder:
         rows = Project(rows, tuple(named))
         if projection.distinct:
             rows = Distinct(rows)
-        order = OrderReader(
-            returned,
-            kinds,
-            self.text,
-            distinct=projection.distinct,
-            checker=checker,
-            constant=self.outer,
-        )
-        sort_keys = tuple(order.key(item) for item in projection.order_by)
-        rows = Sort(rows, sort_keys) if sort_keys else rows
+        if projection.order_by:
+            order = OrderReader(returned, names, distinct=projection.distinct, constant=self.outer)
+            rows = Sort(rows, tuple(map(order.key, projection.order_by)))
         if projection.skip is not None or projection.limit is not None:
             rows = Slice(rows, projection.skip, projection.limit)
         self.rows = rows

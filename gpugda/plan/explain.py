@@ -13,10 +13,8 @@ from gpugda.plan.operator_tree import operators_of
 from gpugda.plan.plan import StepKind
 from gpugda.plan.readable import bytes_text, count_text
 from gpugda.plan.tree_text import rule_lines
-from gpugda.query.parser import tree_of
 from gpugda.query.query_graph import is_anonymous, node_text, relationship_text
 from gpugda.query.render import expression_text, name_text
-from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from gpugda.plan.physical import PhysicalPlan
     from gpugda.plan.plan import BoundNode, BoundRelationship, Plan, PlanStep, RowTest
     from gpugda.query.ast import Expression
-    from gpugda.query.query_graph import Query
+    from gpugda.query.statement import Statement
 
 __all__ = ["Explanation", "cannot_run", "explain_text", "plan_text"]
 
@@ -71,12 +69,11 @@ class Explanation:
         """The operator tree. `Accelerator.profile` gives the same tree with measured figures."""
         return None if self.physical is None else operators_of(self.physical.root)
 
-    def with_rules(self, query: Query | Statement) -> Explanation:
+    def with_rules(self, query: Statement) -> Explanation:
         """This explanation, which also shows what each rule of the optimizer did to the query."""
         made = copy(self)
         if self.physical is not None:
-            tree = query.tree if isinstance(query, Statement) else tree_of(query.text)
-            made._lines = (*self._lines, *rule_lines(build_query(tree).tree))
+            made._lines = (*self._lines, *rule_lines(build_query(query.tree).tree))
         return made
 
     def __str__(self) -> str:

@@ -26,6 +26,7 @@ from gpugda.query.query_graph import (
     anonymous_relationship_name,
 )
 from gpugda.query.shapes import (
+    QUERIES,
     conjuncts,
     is_dynamic,
     join_by_ampersand,
@@ -46,18 +47,17 @@ _MODES: Final = {
     ast.SelectorKind.SHORTEST_PATH: ExpandMode.SHORTEST,
     ast.SelectorKind.ALL_SHORTEST_PATHS: ExpandMode.ALL_SHORTEST,
 }
-_SUBQUERIES: Final = (
-    ast.Subquery,
-    ast.PatternExpression,
-    ast.PatternComprehension,
-    ast.ShortestPathExpression,
-)
+
+
+_PLAIN: Final = frozenset[type]((ast.Variable, ast.Literal, ast.CountStar))
 
 
 def needs_each_row(expression: ast.Node) -> bool:
     """True if it contains a subquery, or a function that is random, to evaluate for each row."""
+    if type(expression) in _PLAIN:
+        return False
     return any(
-        isinstance(each, _SUBQUERIES)
+        isinstance(each, QUERIES)
         or (isinstance(each, ast.FunctionCall) and changes_per_call(each.name))
         for each in walk(expression)
     )
@@ -105,11 +105,13 @@ class PatternReader:
             UnsupportedQueryError: The clause has an unsupported pattern.
         """
         self._repeats = clause.repeats_relationships
+        before = len(self._fixed) + len(self._varying)
         for pattern in clause.patterns:
             self._read_pattern(pattern)
         if clause.where is not None:
             self._predicates.extend(conjuncts(join_by_ampersand(clause.where)))
-        self._clause += 1
+        if len(self._fixed) + len(self._varying) > before:
+            self._clause += 1
 
     @property
     def is_one_step(self) -> bool:
@@ -252,7 +254,7 @@ class PatternReader:
         if len(step.names) < len(step.nodes) + len(step.relationships):
             raise self._unsupported("a variable that occurs twice in a quantified path", group.span)
         for each in step.predicates:
-            if needs_each_row(each) and not any(isinstance(e, _SUBQUERIES) for e in walk(each)):
+            if needs_each_row(each) and not any(isinstance(e, QUERIES) for e in walk(each)):
                 raise self._unsupported("chance in a quantified path", each.span)
         if step.names & set(self._outer):
             raise self._unsupported("a bound variable in a quantified path", group.span)

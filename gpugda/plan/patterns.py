@@ -8,6 +8,7 @@ ensure it between expansions and all other parts.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
@@ -61,7 +62,6 @@ class PatternPlanner(PatternReader):
                 rows = Unwind(rows, _first_nodes(varying), varying.left)
                 known.add(varying.left)
         components = self._components()
-        self._searches = self._search_scope()
         left = [*self._predicates, *self._not_null()]
         rows, left = self._with_lookups(rows, left, components, known)
         waiting = list(self._varying)
@@ -128,7 +128,8 @@ class PatternPlanner(PatternReader):
         ends: frozenset[Hashable] = frozenset((varying.left, varying.right))
         return ends.union(*map(self._searches.read, chain(*placed.values())))
 
-    def _search_scope(self) -> SearchScope:
+    @cached_property
+    def _searches(self) -> SearchScope:
         """What decides which conditions a search of shortest paths tests itself."""
         searches = [
             Search(frozenset((each.name,)), each.left, each.right)
@@ -185,13 +186,14 @@ class PatternPlanner(PatternReader):
         known: set[str],
     ) -> tuple[Logical, list[ast.Expression]]:
         """Looks up nodes by a property value of the rows, in components without bound nodes."""
-        while True:
+        while known or self._outer:
             found = property_lookup(left, components, known, frozenset(self._outer) | known)
             if found is None:
                 return rows, left
             rows = Filter(Lookup(rows, found.node, found.key, found.value), (found.condition,))
             known.add(found.node)
             left = [each for each in left if each is not found.condition]
+        return rows, left
 
     def _not_null(self) -> Iterator[ast.Expression]:
         """IS NOT NULL tests for bound nodes that the pattern requires but no operator tests."""

@@ -88,7 +88,7 @@ def names_bound_list(clause: ast.Match, kinds: Mapping[str, str]) -> bool:
 
     Its list then has to be bound before the clause, as ``WITH`` would bind it.
     """
-    return any(
+    return bool(kinds) and any(
         isinstance(element, ast.RelationshipPattern)
         and element.length is not None
         and element.variable is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpugda.query import ast
+from gpugda.query.shapes import QUERIES
 from gpugda.query.walk import children
 
 if TYPE_CHECKING:
@@ -15,20 +16,13 @@ __all__ = ["VALUE", "outermost_subqueries", "subquery_body"]
 VALUE: Final = "\0value"
 """Name of the single column of a rewritten query."""
 
-_KINDS: Final = (
-    ast.Subquery,
-    ast.PatternExpression,
-    ast.PatternComprehension,
-    ast.ShortestPathExpression,
-)
-
 
 def outermost_subqueries(node: ast.Node) -> Iterator[ast.Expression]:
     """The outermost subqueries below a node."""
     stack: list[ast.Node] = [node]
     while stack:
         part = stack.pop()
-        if isinstance(part, _KINDS):
+        if isinstance(part, QUERIES):
             yield part
         else:
             stack.extend(children(part))

@@ -39,7 +39,6 @@ def read_projection(cursor: Cursor) -> ast.Projection:
         items.append(_item(cursor))
         while cursor.accept(","):
             items.append(_item(cursor))
-    _refuse_same_names(cursor, items)
     group_by = _group_by(cursor) if cursor.kind == "GROUP" else None
     order_by = read_order_by(cursor)
     skip, limit = read_skip(cursor), read_limit(cursor)
@@ -117,15 +116,6 @@ def _sort_item(cursor: Cursor) -> ast.SortItem:
     if descending or cursor.kind in ("ASC", "ASCENDING"):
         cursor.advance()
     return ast.SortItem(cursor.span_since(start), expression, descending)
-
-
-def _refuse_same_names(cursor: Cursor, items: list[ast.ReturnItem]) -> None:
-    seen: set[str] = set()
-    for item in items:
-        if item.name in seen:
-            message = f"two columns have the same name, {item.name!r}: rename one with AS"
-            cursor.fail(message, item.span)
-        seen.add(item.name)
 
 
 _MODES: Final = {

@@ -1,4 +1,4 @@
-"""Parses and analyses query texts; results and errors are cached by text."""
+"""Parses and checks query texts; results and errors are cached by text."""
 
 from __future__ import annotations
 
@@ -6,32 +6,30 @@ from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from gpugda.caching import LruCache
-from gpugda.errors import QueryError, UnsupportedQueryError
-from gpugda.query.analyse import analyse
+from gpugda.errors import QueryError
 from gpugda.query.check.queries import check_query
-from gpugda.query.constructs import check_supported
 from gpugda.query.parser import parse
 from gpugda.query.statement import Statement, statement_of
+from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from gpugda.query import ast
-    from gpugda.query.query_graph import Query
 
 __all__ = ["QUERIES_KEPT", "check_compiles", "prepare"]
 
 QUERIES_KEPT: Final = 512
 
-_queries: Final[LruCache[str, Query | Statement | QueryError]] = LruCache(QUERIES_KEPT)
+_queries: Final[LruCache[str, Statement | QueryError]] = LruCache(QUERIES_KEPT)
 _refusals: Final[LruCache[tuple[str, int], QueryError | None]] = LruCache(QUERIES_KEPT)
 """Compile error of a text under this server version; None if it compiles."""
 
 
-def prepare(text: str) -> Query | Statement:
+def prepare(text: str) -> Statement:
     """Parses and checks a query, or returns the cached result for the same text.
 
     Raises:
         CypherSyntaxError: It is not Cypher, or Neo4j would refuse to compile it.
-        UnsupportedQueryError: It has an unsupported construct.
+        UnsupportedQueryError: It is more than reading, or nested too deeply.
     """
     found = _queries.get(text, lambda: _prepare(text))
     if isinstance(found, QueryError):
@@ -39,17 +37,14 @@ def prepare(text: str) -> Query | Statement:
     return found
 
 
-def _prepare(text: str) -> Query | Statement | QueryError:
+def _prepare(text: str) -> Statement | QueryError:
     # Errors are cached, too: the database answers such texts, and they would be parsed each time.
     try:
         tree = parse(text)
+        nodes = tuple(walk(tree))
         # Without a prefix the server's default version applies; the newest accepts the most.
-        check_query(tree, version=25)
-        try:
-            check_supported(tree)
-        except UnsupportedQueryError:
-            return statement_of(tree)
-        return analyse(tree)
+        check_query(tree, 25, nodes)
+        return statement_of(tree, nodes)
     except QueryError as error:
         return copy(error)
 
@@ -60,6 +55,8 @@ def check_compiles(statement: Statement, version: int) -> None:
     Raises:
         CypherSyntaxError: See `check_query`.
     """
+    if statement.is_of_all_versions:
+        return
     key = statement.text, version
     found = _refusals.get(key, lambda: _refusal(statement.tree, version))
     if found is not None:

@@ -11,19 +11,16 @@ from gpugda.query import ast
 from gpugda.query.ast import (
     Comparison,
     ComparisonOperator,
-    CountStar,
     Expression,
     LabelName,
     LabelOr,
     ListLiteral,
     Literal,
-    Node,
     Parameter,
     Property,
     Variable,
 )
 from gpugda.query.render import expression_text, labels_text, name_text
-from gpugda.query.walk import walk
 from gpugda.types import Span, value
 
 if TYPE_CHECKING:
@@ -51,8 +48,6 @@ __all__ = [
     "is_anonymous",
     "match_clauses",
     "node_text",
-    "nodes_of",
-    "query_of",
     "relationship_text",
 ]
 
@@ -592,10 +587,10 @@ class TypedParameter:
 
 @value(frozen=True, slots=True)
 class Query:
-    """An analysed query: names are resolved and rules checked.
+    """One pattern with one projection: the part of a query that the join answers as a whole.
 
     Args:
-        text: The original text.
+        text: The text of the whole query.
         graph: The query graph to match.
         columns: The output columns. With ``aggregates`` or ``grouping`` their expressions consist
             of key and aggregate references; otherwise they read the pattern's variables.
@@ -608,11 +603,6 @@ class Query:
         order_by: Sort keys, most significant first.
         skip: An expression without variables, or None.
         limit: An expression without variables, or None.
-        parameters: Names of all parameters in the text.
-        typed_parameters: Parameters in positions that accept only some types.
-        mode: ``EXPLAIN``, ``PROFILE`` or None.
-        version: Cypher version in the text's prefix, or None.
-        options: The prefix's other options, as written.
     """
 
     text: str
@@ -625,37 +615,3 @@ class Query:
     order_by: tuple[SortKey, ...] = ()
     skip: Expression | None = None
     limit: Expression | None = None
-    parameters: frozenset[str] = frozenset()
-    typed_parameters: tuple[TypedParameter, ...] = ()
-    mode: str | None = None
-    version: int | None = None
-    options: tuple[tuple[str, str], ...] = ()
-
-
-def nodes_of(query: Query) -> Iterator[Node]:
-    """All syntax nodes of a query's expressions."""
-    expressions = [*query.graph.predicates, *(each.expression for each in query.columns)]
-    expressions += [*query.grouping, *query.aggregates]
-    expressions += [key.expression for key in query.order_by]
-    expressions += [each for each in (query.skip, query.limit) if each is not None]
-    for expression in expressions:
-        yield from walk(expression)
-
-
-def query_of(graph: QueryGraph) -> Query:
-    """The query that returns all named variables of a graph, or counts rows if there are none.
-
-    Raises:
-        ConfigurationError: As in `QueryGraph.to_cypher`.
-    """
-    text = graph.to_cypher()
-    nodes = (node for predicate in graph.predicates for node in walk(predicate))
-    parameters = frozenset(node.name for node in nodes if isinstance(node, Parameter))
-    if not graph.variables:
-        column = OutputColumn("count(*)", AggregateReference(_NOWHERE, 0))
-        counted = (CountStar(_NOWHERE),)
-        return Query(
-            text, graph, (column,), aggregating=True, aggregates=counted, parameters=parameters
-        )
-    columns = tuple(OutputColumn(name, Variable(_NOWHERE, name)) for name in graph.variables)
-    return Query(text, graph, columns, parameters=parameters)

@@ -14,15 +14,13 @@ from gpugda.query import ast
 from gpugda.query.lexer import tokenise
 from gpugda.query.parser import parse, tree_of
 from gpugda.query.prepare import QUERIES_KEPT
-from gpugda.query.query_graph import ColumnReference, KeyReference, nodes_of
-from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 from gpugda.types import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gpugda.query.query_graph import Query
+    from gpugda.query.statement import Statement
 
 __all__ = [
     "KindAndName",
@@ -82,61 +80,58 @@ def names_in(text: str) -> tuple[Named, ...]:
     return tuple(sorted(_Names(tree, text).found(), key=lambda each: each.span.start))
 
 
-def names_of(query: Query | Statement) -> set[KindAndName]:
+def names_of(query: Statement) -> set[KindAndName]:
     """The result of `names_in` for a query's text, without spans."""
-    if isinstance(query, Statement):
-        return {named[:3] for named in _Names(query.tree, query.text).found()}
-    found: set[KindAndName] = set()
-    for each in query.graph.nodes:
-        for labels in each.labels:
-            _add_labels(labels, found, of_relationship=False)
-    for relationship in query.graph.relationships:
-        if relationship.types is not None:
-            _add_labels(relationship.types, found, of_relationship=True)
-    is_relationship = {each.name: False for each in query.graph.nodes}
-    is_relationship |= {each.name: True for each in query.graph.relationships}
-    for node in nodes_of(query):
-        is_one = is_relationship.get(_variable(getattr(node, "subject", None), query))
-        if is_one is None:
-            continue
-        if isinstance(node, ast.Property):
-            found.add(("property", node.key, is_one))
-        elif isinstance(node, ast.LabelPredicate):
-            _add_labels(node.labels, found, of_relationship=is_one)
-    return found
+    return {named[:3] for named in _Names(query.tree, query.text).found()}
 
 
-def _add_labels(
-    expression: ast.LabelExpression, found: set[KindAndName], *, of_relationship: bool
-) -> None:
-    if isinstance(expression, ast.LabelName):  # the most frequent case
-        found.add(("type" if of_relationship else "label", expression.name, of_relationship))
-    else:
-        found |= {named[:3] for named in _labels(expression, of_relationship=of_relationship)}
+def _element_kinds(tree: ast.Query, nodes: Iterable[ast.Node]) -> dict[str, bool]:
+    """True for each name that is certainly a relationship, False for each that is a node."""
+    last = [part.clauses[-1] for part in tree.parts]
+    ends = [e.projection for e in last if isinstance(e, ast.Return) and not e.projection.order_by]
+    unread = {id(item) for projection in ends for item in projection.items}
+    found: dict[str, bool] = {}
+    aliases: list[tuple[str, str]] = []
+    others: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.NodePattern | ast.RelationshipPattern):
+            if node.variable is not None:
+                is_one = isinstance(node, ast.RelationshipPattern)
+                if found.setdefault(node.variable.name, is_one) is not is_one:
+                    others.add(node.variable.name)
+        elif isinstance(node, ast.ReturnItem):
+            if id(node) in unread:
+                continue
+            if isinstance(node.expression, ast.Variable):
+                aliases.append((node.name, node.expression.name))
+            else:
+                others.add(node.name)
+        else:
+            declared = (getattr(node, "variable", None), getattr(node, "accumulator", None))
+            others.update(each.name for each in declared if each is not None)
+    return _with_aliases(found, aliases, others)
 
 
-def _variable(subject: object, query: Query) -> str:
-    """The variable's name, also through a column or key reference; empty for other expressions."""
-    if isinstance(subject, ColumnReference):
-        return _variable(query.columns[subject.position].expression, query)
-    if isinstance(subject, KeyReference):
-        return _variable(query.grouping[subject.position], query)
-    return subject.name if isinstance(subject, ast.Variable) else ""
+def _with_aliases(
+    found: dict[str, bool], aliases: list[tuple[str, str]], others: set[str]
+) -> dict[str, bool]:
+    """The kinds of names that nothing of another kind has, also through ``AS``."""
+    while True:
+        kinds = {name: kind for name, kind in found.items() if name not in others}
+        before = len(others)
+        for name, source in aliases:
+            kind = None if name in others else kinds.get(source)
+            if kind is None or kinds.setdefault(name, kind) is not kind:
+                others.add(name)
+        if len(others) == before:
+            return kinds
 
 
 class _Names:
     def __init__(self, tree: ast.Query, text: str) -> None:
         self._text = text
         self._nodes = list(walk(tree))
-        self._is_relationship: dict[str, bool] = {}
-        for node in self._nodes:
-            if isinstance(node, ast.NodePattern | ast.RelationshipPattern) and node.variable:
-                is_one = isinstance(node, ast.RelationshipPattern)
-                self._is_relationship[node.variable.name] = is_one
-        for node in self._nodes:
-            # Exclude names that are also used for a value.
-            if isinstance(node, ast.ReturnItem) and not isinstance(node.expression, ast.Variable):
-                self._is_relationship.pop(node.name, None)
+        self._is_relationship = _element_kinds(tree, self._nodes)
 
     def found(self) -> Iterator[Named]:
         for node in self._nodes:
@@ -198,7 +193,7 @@ class PropertyNeeds:
     """True if the keys are known only at run time."""
 
 
-def property_needs(query: Query | Statement) -> PropertyNeeds:
+def property_needs(query: Statement) -> PropertyNeeds:
     """The keys that a query reads of nodes and of relationships; cached by text."""
     return _kept.get(query.text, lambda: _property_needs(query))
 
@@ -209,59 +204,28 @@ _kept: Final[LruCache[str, PropertyNeeds]] = LruCache(QUERIES_KEPT)
 _OF_ALL: Final = frozenset(("properties", "keys"))
 
 
-def _statement_needs(statement: Statement) -> PropertyNeeds:
-    """Keys of a statement, for nodes and relationships alike: variable kinds are unknown."""
-    keys: set[str] = set()
+def _property_needs(query: Statement) -> PropertyNeeds:
+    nodes = list(walk(query.tree))
+    kinds = _element_kinds(query.tree, nodes)
+    keys: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
     every = False
-    for node in walk(statement.tree):
-        if isinstance(node, ast.Property | ast.MapProperty):
-            keys.add(node.key)
+    for node in nodes:
+        if isinstance(node, ast.Property):
+            name = node.subject.name if isinstance(node.subject, ast.Variable) else ""
+            keys[kinds.get(name)].add(node.key)
         elif isinstance(node, ast.NodePattern | ast.RelationshipPattern):
             if isinstance(node.properties, ast.MapLiteral):
-                keys.update(key for key, _ in node.properties.entries)
+                of = isinstance(node, ast.RelationshipPattern)
+                keys[of].update(key for key, _ in node.properties.entries)
+        elif isinstance(node, ast.MapProperty):
+            keys[None].add(node.key)
         elif isinstance(node, ast.MapProjection | ast.Subscript) or (
             isinstance(node, ast.FunctionCall) and node.name.lower() in _OF_ALL
         ):
             every = True
-    return PropertyNeeds(frozenset(keys), frozenset(keys), every)
-
-
-def _property_needs(query: Query | Statement) -> PropertyNeeds:
-    if isinstance(query, Statement):
-        return _statement_needs(query)
-    relationships = {each.name for each in query.graph.relationships}
-    of_nodes: set[str] = set()
-    of_relationships: set[str] = set()
-    for expression in _expressions(query):
-        for node in walk(expression):
-            if not isinstance(node, ast.Property):
-                continue
-            subject = _meant(node.subject, query)
-            name = subject.name if isinstance(subject, ast.Variable) else None
-            # For anything but a plain variable, the key is read for both.
-            if name is None or name in relationships:
-                of_relationships.add(node.key)
-            if name is None or name not in relationships:
-                of_nodes.add(node.key)
-    return PropertyNeeds(frozenset(of_nodes), frozenset(of_relationships))
-
-
-def _meant(subject: ast.Expression, query: Query) -> ast.Expression:
-    """The expression that a reference to a column or grouping key stands for."""
-    while isinstance(subject, ColumnReference | KeyReference):
-        if isinstance(subject, ColumnReference):
-            subject = query.columns[subject.position].expression
-        else:
-            subject = query.grouping[subject.position]
-    return subject
-
-
-def _expressions(query: Query) -> Iterator[ast.Expression]:
-    yield from query.graph.predicates
-    yield from (column.expression for column in query.columns)
-    yield from query.grouping
-    yield from query.aggregates
-    yield from (key.expression for key in query.order_by)
+    # Where the kind of a variable is unknown, the key is read for both.
+    of_nodes, of_relationships = (frozenset(keys[kind] | keys[None]) for kind in (False, True))
+    return PropertyNeeds(of_nodes, of_relationships, every)
 
 
 _IDENTITY_FUNCTIONS: Final = frozenset(("count", "id", "elementid", "type"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.deadline import check_time
 from gpugda.query import ast
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 
 __all__ = [
+    "QUERIES",
     "all_names",
     "conjuncts",
     "is_dynamic",
@@ -24,6 +25,15 @@ __all__ = [
     "substitute",
     "variable_names",
 ]
+
+
+QUERIES: Final = (
+    ast.Subquery,
+    ast.PatternExpression,
+    ast.PatternComprehension,
+    ast.ShortestPathExpression,
+)
+"""Expressions that find rows of their own."""
 
 
 def shape(node: ast.Node) -> Hashable:

@@ -36,7 +36,7 @@ from gpugda.match.need import Count  # noqa: E402
 from gpugda.match.registry import plan_pattern  # noqa: E402
 from gpugda.plan.bind import bind  # noqa: E402
 from gpugda.ports import GraphSource  # noqa: E402
-from gpugda.query.prepare import prepare  # noqa: E402
+from tests.one_pattern import query_of  # noqa: E402
 
 PATTERNS = {
     "triangle": "0-1 1-2 0-2",
@@ -78,7 +78,7 @@ def compare(name: str, graph: DataGraph, context: DeviceContext) -> dict[str, tu
     device_graph = DeviceGraph(context, graph)
     strategy = ExtendStrategy(device_graph)
     for pattern, steps in PATTERNS.items():
-        plan = plan_pattern(bind(prepare(text(steps)), graph), graph.statistics, "extend", Count())
+        plan = plan_pattern(bind(query_of(text(steps)), graph), graph.statistics, "extend", Count())
 
         def as_it_is(plan=plan):
             selected = select(plan, graph, strategy, {}, StrategyReport(), None)

@@ -18,6 +18,7 @@ from gpugda.match.candidates.selections import make_masks
 from gpugda.plan.bind import bind
 from gpugda.ports import GraphSource
 from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 GRAPH = make_graph(
     [("A", {"i": i, "s": str(i)}) for i in range(4)], [(i, "R", (i + 1) % 4, {}) for i in range(4)]
@@ -61,14 +62,14 @@ def test_parsing_a_long_text_reads_the_clock(clock_reads, text):
 
 @pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
 def test_evaluating_long_conditions_reads_the_clock(clock_reads, text):
-    bound = bind(prepare(text), GRAPH)
+    bound = bind(query_of(text), GRAPH)
     with working_until(1000.0), pytest.raises(QueryTimeoutError):
         make_masks(bound, GRAPH, {})
     assert clock_reads[0] == 1000
 
 
 def test_binding_a_large_pattern_reads_the_clock(clock_reads):
-    query = prepare(path(250))
+    query = query_of(path(250))
     with working_until(200.0), pytest.raises(QueryTimeoutError):
         bind(query, GRAPH)
     assert clock_reads[0] == 200

@@ -43,6 +43,7 @@ __all__ = [
     "is_aggregate",
     "left_types",
     "operand_types",
+    "refuse_aggregates",
     "result_type",
 ]
 
@@ -234,6 +235,8 @@ _ELEMENTS: Final = {
     "nodes": of("Node"),
     "relationships": of("Relationship"),
 }
+_OPERAND: Final = "22NB1"
+"""GQLSTATUS for a wrong type of an operator's operand."""
 _PATTERN: Final = (
     "A pattern expression should only be used in order to test the existence of a pattern: write it"
     " in WHERE or with exists(...), or take COUNT { … } or a pattern comprehension"
@@ -260,8 +263,16 @@ def is_aggregate(node: ast.Node) -> bool:
     return found is not None and found.aggregates
 
 
-def check_condition(node: ast.Expression, scope: Scope, inner: InnerChecks) -> None:
+def check_condition(
+    node: ast.Expression, scope: Scope, inner: InnerChecks, status: str | None = None
+) -> None:
     """Checks a condition, which may also be a pattern.
+
+    Args:
+        node: The condition.
+        scope: The visible variables.
+        inner: The checks for queries and patterns in it.
+        status: GQLSTATUS of a wrong type; None for that of a condition by itself.
 
     Raises:
         CypherSyntaxError: It cannot be a truth value, or a part of it is invalid.
@@ -275,7 +286,12 @@ def check_condition(node: ast.Expression, scope: Scope, inner: InnerChecks) -> N
             "Coercion of list to boolean is not allowed. Please use `NOT isEmpty(...)` instead."
         )
         scope.fail(message, node.span, "22N37")
-    scope.expect(found, BOOLEAN, node.span)
+    scope.expect(found, BOOLEAN, node.span, status or _status(node))
+
+
+def _status(node: ast.Expression) -> str:
+    """GQLSTATUS for a wrong type, which depends on whether a variable or another value has it."""
+    return "22N27" if isinstance(node, ast.Variable) else "22NB1"
 
 
 def check_expression(node: ast.Expression, scope: Scope, inner: InnerChecks) -> TypeSet:
@@ -316,7 +332,7 @@ def _map(node: ast.MapLiteral, scope: Scope, inner: InnerChecks) -> TypeSet:
 
 def _property(node: ast.Property, scope: Scope, inner: InnerChecks) -> TypeSet:
     found = check_expression(node.subject, scope, inner)
-    scope.expect(found, _WITH_KEYS, node.subject.span, "22N27")
+    scope.expect(found, _WITH_KEYS, node.subject.span, _status(node.subject))
     return _STORABLE if found.types is not None and found.types <= _ENTITY_TYPES else ANY
 
 
@@ -331,7 +347,8 @@ def _subscript(node: ast.Subscript, scope: Scope, inner: InnerChecks) -> TypeSet
     if subject.types is not None and subject.types <= {"Map", "Node", "Relationship"}:
         scope.expect(index, STRING, node.index.span, "22N27")
     if not _is_temporal(subject) or index.is_certainly("Integer"):  # otherwise accepted like maps
-        scope.expect(subject, of("List", "Map", "Node", "Relationship"), node.subject.span)
+        wanted = of("List", "Map", "Node", "Relationship")
+        scope.expect(subject, wanted, node.subject.span, _status(node.subject))
     return ANY
 
 
@@ -348,7 +365,7 @@ def _is_temporal(found: TypeSet) -> bool:
 
 def _slice(node: ast.Slice, scope: Scope, inner: InnerChecks) -> TypeSet:
     subject = check_expression(node.subject, scope, inner)
-    scope.expect(subject, LIST, node.subject.span)
+    scope.expect(subject, LIST, node.subject.span, _status(node.subject))
     for bound in (node.start, node.end):
         if bound is not None:
             scope.expect(check_expression(bound, scope, inner), INTEGER, bound.span)
@@ -358,27 +375,28 @@ def _slice(node: ast.Slice, scope: Scope, inner: InnerChecks) -> TypeSet:
 # ------------------------------------------------------------------ operators
 def _unary(node: ast.Unary, scope: Scope, inner: InnerChecks) -> TypeSet:
     if node.operator is ast.UnaryOperator.NOT:
-        check_condition(node.operand, scope, inner)
+        check_condition(node.operand, scope, inner, _OPERAND)
         return BOOLEAN
     found = check_expression(node.operand, scope, inner)
     if node.operator in (ast.UnaryOperator.IS_NULL, ast.UnaryOperator.IS_NOT_NULL):
         return BOOLEAN
-    scope.expect(found, _NUMBER, node.operand.span)
+    scope.expect(found, _NUMBER, node.operand.span, _OPERAND)
     numbers = _NUMBER.types or frozenset()
     return TypeSet(numbers if found.types is None else numbers & found.types)
 
 
 def _binary(node: ast.Binary, scope: Scope, inner: InnerChecks) -> TypeSet:
     if node.operator in _LOGICAL:
-        check_condition(node.left, scope, inner)
-        check_condition(node.right, scope, inner)
+        check_condition(node.left, scope, inner, _OPERAND)
+        check_condition(node.right, scope, inner, _OPERAND)
         return BOOLEAN
     left = check_expression(node.left, scope, inner)
     right = check_expression(node.right, scope, inner)
-    scope.expect(left, left_types(node.operator), node.left.span)
+    scope.expect(left, left_types(node.operator), node.left.span, _OPERAND)
     wanted = operand_types(node.operator, left)
     if wanted is not None and not right.overlaps(wanted):
-        scope.fail(f"Type mismatch: expected {wanted} but was {right}", node.right.span, "22NB1")
+        status = _status(node.right) if node.operator is Op.IN else _OPERAND
+        scope.expect(right, wanted, node.right.span, status)
     check_range(node, scope)
     return result_type(node.operator, left, right)
 
@@ -409,7 +427,7 @@ def _is_not_null(wanted: ast.CypherType) -> bool:
 
 def _label_predicate(node: ast.LabelPredicate, scope: Scope, inner: InnerChecks) -> TypeSet:
     found = check_expression(node.subject, scope, inner)
-    scope.expect(found, _ENTITIES, node.subject.span, "22N27")
+    scope.expect(found, _ENTITIES, node.subject.span, _status(node.subject))
     if any(isinstance(each, ast.LabelDynamic) for each in walk(node.labels)):
         message = (
             "Dynamic Label and Types are only allowed in MATCH, CREATE, MERGE, SET and REMOVE"
@@ -513,7 +531,7 @@ def _element(
 ) -> Scope:
     """The scope with a variable for each element."""
     found = check_expression(elements, scope, inner)
-    scope.expect(found, LIST, elements.span)
+    scope.expect(found, LIST, elements.span, _status(elements))
     scope.check_local(variable)
     element = found.element if found.is_certainly("List") else None
     return scope.with_locals({variable.name: element or ANY})
@@ -527,6 +545,19 @@ def _list_comprehension(node: ast.ListComprehension, scope: Scope, inner: InnerC
         return list_of(within.variables[node.variable.name])
     _refuse_aggregates(node.projection, scope)
     return list_of(check_expression(node.projection, within, inner))
+
+
+def refuse_aggregates(node: ast.Expression, scope: Scope) -> None:
+    """Rejects aggregates in a position where they are not allowed.
+
+    Raises:
+        CypherSyntaxError: There is an aggregate.
+    """
+    for part in walk(node, without=SUBQUERIES):
+        if is_aggregate(part):
+            name = part.name if isinstance(part, ast.FunctionCall) else "count"
+            message = f"Invalid use of aggregating function {name}(...) in this context"
+            scope.fail(message, part.span)
 
 
 def _refuse_aggregates(node: ast.Expression, scope: Scope) -> None:

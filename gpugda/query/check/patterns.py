@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpugda.query import ast
-from gpugda.query.check.expressions import InnerChecks, check_condition, check_expression
+from gpugda.query.check.expressions import (
+    InnerChecks,
+    check_condition,
+    check_expression,
+    refuse_aggregates,
+)
 from gpugda.query.check.scope import STRING, list_of, of
 from gpugda.query.walk import walk
 
@@ -484,6 +489,7 @@ def _check_inside(
             _check_group(element, scope, inner)
             continue
         if element.properties is not None:
+            refuse_aggregates(element.properties, scope)
             check_expression(element.properties, scope, inner)
         labels = element.labels if isinstance(element, ast.NodePattern) else element.types
         if labels is not None:
@@ -491,6 +497,7 @@ def _check_inside(
             if isinstance(element, ast.RelationshipPattern) and element.length is not None:
                 _refuse_type_expression(labels, scope)
         if element.where is not None:
+            refuse_aggregates(element.where, scope)
             check_condition(element.where, _singular(element, scope), inner)
 
 
@@ -534,4 +541,5 @@ def _check_group(group: ast.GroupPattern, scope: Scope, inner: InnerChecks) -> N
         )
     _check_inside(group.pattern.elements, within, inner)
     if group.where is not None:
+        refuse_aggregates(group.where, within)
         check_condition(group.where, within, inner)

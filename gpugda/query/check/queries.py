@@ -23,6 +23,7 @@ from gpugda.query.check.expressions import (
     check_condition,
     check_expression,
     is_aggregate,
+    refuse_aggregates,
 )
 from gpugda.query.check.patterns import (
     check_aliases,
@@ -34,14 +35,21 @@ from gpugda.query.check.patterns import (
 )
 from gpugda.query.check.scope import ANY, BOOLEAN, INTEGER, LIST, Scope, TypeSet, list_of
 from gpugda.query.constructs import clause_name
-from gpugda.query.shapes import shape, substitute
+from gpugda.query.shapes import QUERIES, shape, substitute
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 
-__all__ = ["check_paging", "check_projection", "check_query", "check_version", "refuse_aggregates"]
+__all__ = [
+    "IMPLICIT_GROUPING",
+    "check_paging",
+    "check_projection",
+    "check_query",
+    "check_version",
+    "has_newer",
+]
 
 
 def check_version(query: ast.Query, version: int) -> None:
@@ -53,8 +61,7 @@ def check_version(query: ast.Query, version: int) -> None:
     if version >= 25:
         return
     for node in walk(query):
-        newer = _NEWER.get(type(node))
-        name = newer(node) if newer is not None else None
+        name = _name_of_newer(node)
         if isinstance(node, ast.SingleQuery):
             _check_star(node, query.text)
         elif isinstance(node, ast.Subquery):
@@ -62,6 +69,16 @@ def check_version(query: ast.Query, version: int) -> None:
         if name is not None:
             message = f"{name} is Cypher 25, and this query is Cypher 5"
             raise CypherSyntaxError(message, query.text, node.span)
+
+
+def has_newer(nodes: Iterable[ast.Node]) -> bool:
+    """True if a node is a construct of Cypher 25."""
+    return any(type(node) in _NEWER and _name_of_newer(node) is not None for node in nodes)
+
+
+def _name_of_newer(node: ast.Node) -> str | None:
+    newer = _NEWER.get(type(node))
+    return None if newer is None else newer(node)
 
 
 def _check_star(query: ast.SingleQuery, text: str) -> None:
@@ -150,13 +167,7 @@ _NEWER: Final[Mapping[type, Callable[[Any], str | None]]] = {
 }
 
 
-_PATTERNS: Final = (
-    ast.PatternComprehension,
-    ast.PatternExpression,
-    ast.ShortestPathExpression,
-    ast.Subquery,
-)
-_GROUPING: Final = (
+IMPLICIT_GROUPING: Final = (
     "Aggregation column contains implicit grouping expressions: outside of aggregates only what is"
     " a column of its own, a variable or a property of one, can stand. Project it first with WITH"
 )
@@ -183,6 +194,7 @@ def check_projection(
         if word == "RETURN" and not scope.variables:
             message = "RETURN * is not allowed when there are no variables in scope"
             scope.fail(message, body.span, "42I37")
+    _check_names(body, scope)
     for item in body.items:
         _refuse_nested(item.expression, scope)
         columns[item.name] = check_expression(item.expression, scope, inner)
@@ -200,17 +212,13 @@ def check_projection(
     return columns
 
 
-def refuse_aggregates(node: ast.Expression, scope: Scope) -> None:
-    """Rejects aggregates in a position where they are not allowed.
-
-    Raises:
-        CypherSyntaxError: There is an aggregate.
-    """
-    for part in walk(node, without=SUBQUERIES):
-        if is_aggregate(part):
-            name = part.name if isinstance(part, ast.FunctionCall) else "count"
-            message = f"Invalid use of aggregating function {name}(...) in this context"
-            scope.fail(message, part.span)
+def _check_names(body: ast.Projection, scope: Scope) -> None:
+    names: set[str] = set()
+    for item in body.items:
+        if item.name in names:
+            message = "Multiple result columns with the same name are not supported"
+            scope.fail(message, item.span)
+        names.add(item.name)
 
 
 def check_paging(
@@ -231,7 +239,7 @@ def check_paging(
                 " can be statically calculated."
             )
             scope.fail(message, value.span)
-        if any(isinstance(part, _PATTERNS) for part in walk(value)):
+        if any(isinstance(part, QUERIES) for part in walk(value)):
             message = (
                 f"It is not allowed to use patterns in the expression for {word}, so that the value"
                 f" for {word} can be statically calculated."
@@ -283,7 +291,7 @@ def _check_grouping(body: ast.Projection, scope: Scope) -> None:
         if _aggregates(item.expression):
             for variable in _ungrouped(item.expression, keys):
                 if variable.name in scope.variables:
-                    scope.fail(_GROUPING, variable.span, "42I18")
+                    scope.fail(IMPLICIT_GROUPING, variable.span, "42I18")
 
 
 def _is_simple(node: ast.Expression) -> bool:
@@ -397,22 +405,27 @@ class _FollowingScope:
 
 
 _Columns = dict[str, TypeSet]
+_UNCHECKED: Final = frozenset[type]((ast.OtherClause, ast.Transactions))
 
 _UNION: Final = "All sub queries in an UNION must have the same return column names"
 
 
-def check_query(query: ast.Query, version: int = 5) -> None:
+def check_query(
+    query: ast.Query, version: int = 5, nodes: Iterable[ast.Node] | None = None
+) -> None:
     """Checks that Neo4j would compile a reading query.
 
     Args:
         query: The tree of the whole text.
         version: Cypher version if the text has no prefix: 5 or 25.
+        nodes: All nodes of the tree, if the caller has them.
 
     Raises:
         CypherSyntaxError: It would not; the error has the place, and the GQLSTATUS if Neo4j's own
             error has one.
     """
-    if any(isinstance(node, ast.OtherClause | ast.Transactions) for node in walk(query)):
+    kinds = set(map(type, walk(query) if nodes is None else nodes))
+    if not kinds.isdisjoint(_UNCHECKED):
         return
     check_version(query, query.version or version)
     try:

@@ -3,18 +3,14 @@
 from datetime import UTC, datetime
 
 import pytest
-from case_files import all_cases
 from server_ids import server_graph
 
 import gpugda
-from gpugda import errors
 from gpugda.answer.unknown_names import names_to_look_up, remarks_on_names
 from gpugda.data.values.columns import column_from_values
 from gpugda.loading import LoadedGraph, load
 from gpugda.ports import SilentProgress
 from gpugda.query.prepare import prepare
-from gpugda.query.query_graph import Query
-from gpugda.query.reads import names_in, names_of
 
 PEOPLE = {"id": [1, 2], "labels": ["Person", "Person"], "name": ["Ann", "Bo"]}
 KNOWS = {"source": [1], "target": [2], "type": ["KNOWS"], "since": [1999]}
@@ -154,19 +150,6 @@ def test_a_requested_key_without_values_is_warned_of(of_nodes):
     (warning,) = said["warnings"]
     assert "nothing has the property nmae" in warning
     assert "did you mean name?" in warning
-
-
-def test_all_names_of_a_text_are_collected():
-    """A text is searched for positions only if one of its names is unknown."""
-    looked = 0
-    for case in all_cases():
-        try:
-            query = prepare(case.query)
-        except errors.QueryError:
-            continue
-        assert {each[:3] for each in names_in(case.query)} <= names_of(query), case.query
-        looked += isinstance(query, Query)
-    assert looked > 100
 
 
 @pytest.mark.parametrize("more", ["", " WITH n MATCH (n)-->(m:Persn)"])

@@ -3,7 +3,7 @@
 from gpugda.bench.cases import cases_of
 from gpugda.bench.random_queries import RandomQuery
 from gpugda.bench.workload import _key
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 QUERY = RandomQuery(
     "dense",
@@ -30,7 +30,7 @@ def test_the_rows_form_has_the_same_columns_for_any_tag():
     (one,), (two,) = texts("rows"), texts("rows", tag="u")
     assert one != two
     assert one.endswith("RETURN nt_0 AS column_0, nt_1 AS column_1 LIMIT 10")
-    assert [c.name for c in prepare(one).columns] == [c.name for c in prepare(two).columns]
+    assert [c.name for c in query_of(one).columns] == [c.name for c in query_of(two).columns]
 
 
 def test_the_predicate_form_prefers_nodes_with_labels():

@@ -9,7 +9,7 @@ from server_ids import server_graph
 from gpugda.data.values.columns import column_from_values, to_values
 from gpugda.data.values.property_store import PropertyNotReadError, PropertyStore
 from gpugda.plan.cardinality import EQUALITY, selectivity
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 
 def _column(*values):
@@ -111,7 +111,7 @@ def test_several_threads_add_and_read():
 
 def test_properties_added_later_are_counted():
     graph = server_graph([("A", {})] * 3, [(0, "R", 1, {})], [1, 2, 3], [4], complete=False)
-    (predicate,) = prepare("MATCH (a) WHERE a.name = 'x' RETURN a").graph.predicates
+    (predicate,) = query_of("MATCH (a) WHERE a.name = 'x' RETURN a").graph.predicates
     statistics = graph.statistics
     assert selectivity(predicate, statistics.distinct_counts, 3) == EQUALITY
     graph.add_properties({"name": _column("x", "y", "x")}, ["name", "age"], of_nodes=True)

@@ -18,7 +18,6 @@ from gpugda.errors import (
     CypherArgumentError,
     CypherSyntaxError,
     CypherTypeError,
-    ParameterMissingError,
     UnsupportedQueryError,
 )
 from gpugda.execute.grouping import group_rows
@@ -419,13 +418,6 @@ def test_skip_and_limit_are_integers(clause, value, shown, kind):
     message = f"{clause.upper()}: Invalid input. '{shown}' is not a valid value."
     with pytest.raises(kind, match=message) as raised:
         projected(asked, PEOPLE, GivenEmbeddings([]), {"v": value})
-    assert raised.value.span == SPAN
-
-
-def test_a_missing_parameter_is_refused():
-    asked = query([("n", comparison(N, "=", param("v")))], parameters=frozenset({"v"}))
-    with pytest.raises(ParameterMissingError, match=r"\$v") as raised:
-        projected(asked, PEOPLE, GivenEmbeddings([]), {})
     assert raised.value.span == SPAN
 
 

@@ -25,9 +25,9 @@ from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.parser import parse
-from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
 from strategies import multigraphs
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -61,7 +61,7 @@ def patterns(draw):
 
 
 def plan_of(text, graph):
-    return plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    return plan_pattern(bind(query_of(text), graph), graph.statistics, "extend", Count())
 
 
 def counted(strategy, text, graph, parameters=None):

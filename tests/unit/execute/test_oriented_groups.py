@@ -22,9 +22,9 @@ from gpugda.match.need import Groups
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.parser import parse
-from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
 from strategies import multigraphs
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -56,7 +56,7 @@ def grouped(draw):
 
 def oriented_groups(strategy, graph, text):
     """The groups with their counts; None if they are not computed in the oriented graph."""
-    bound = bind(prepare(text), graph)
+    bound = bind(query_of(text), graph)
     need = need_of(bound.query, bound)
     if not isinstance(need, Groups):
         return None  # the pattern matches nothing

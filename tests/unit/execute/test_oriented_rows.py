@@ -24,9 +24,9 @@ from gpugda.match.need import Rows
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.parser import parse
-from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
 from strategies import multigraphs
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -54,7 +54,7 @@ def patterns(draw):
 
 def oriented_rows(strategy, graph, text):
     """The rows; None if not computed so. Asserts distinct rows if distinctness is claimed."""
-    bound = bind(prepare(text), graph)
+    bound = bind(query_of(text), graph)
     need = need_of(bound.query, bound)
     if not isinstance(need, Rows):
         return None  # the pattern matches nothing

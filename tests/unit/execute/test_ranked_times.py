@@ -19,7 +19,7 @@ from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.special import unrestricted
 from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 SQUARE = "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)"
 TRIANGLE = "MATCH (a)--(b)--(c)--(a) RETURN count(*)"
@@ -68,7 +68,7 @@ def test_each_form_counts_five_nodes_in_turn(monkeypatch, query, loops, before, 
     graph = make_graph([("", {})] * 5, [(a, "R", b, {}) for a, b in ends])
     device_graph = DeviceGraph(context, graph)
     strategy = ExtendStrategy(device_graph)
-    plan = plan_pattern(bind(prepare(query), graph), graph.statistics, "extend", Count())
+    plan = plan_pattern(bind(query_of(query), graph), graph.statistics, "extend", Count())
     found = []
     for _ in range(before + 4):
         found.append(count_oriented(plan, graph, strategy, {}, StrategyReport(), None))

@@ -9,7 +9,7 @@ from gpugda.execute import witnesses
 from gpugda.plan.bind import bind
 from gpugda.plan.pattern.symmetry import exchangeable_sets
 from gpugda.plan.pattern.witness_order import has_large_core
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 CLIQUE = "(a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d)"
 PATTERNS = [
@@ -126,7 +126,7 @@ def test_explain_says_what_is_visited():
 )
 def test_nodes_of_which_one_order_is_visited(pattern, fixed, sets):
     graph = make_graph([("A", {"x": 1})], [(0, kind, 0, {"x": 1}) for kind in "RS"])
-    found = bind(prepare(f"MATCH {pattern} RETURN count(*)"), graph)
+    found = bind(query_of(f"MATCH {pattern} RETURN count(*)"), graph)
     places = [each.position for each in found.nodes if each.name in fixed]
     made = exchangeable_sets(found, places)
     names = ["".join(found.nodes[position].name for position in each) for each in made]
@@ -147,5 +147,5 @@ def test_nodes_of_which_one_order_is_visited(pattern, fixed, sets):
 )
 def test_which_patterns_are_joined(pattern, is_large):
     graph = make_graph([("", {})], [(0, "R", 0, {})])
-    found = bind(prepare(f"MATCH {pattern} RETURN count(*)"), graph)
+    found = bind(query_of(f"MATCH {pattern} RETURN count(*)"), graph)
     assert has_large_core(found) is is_large

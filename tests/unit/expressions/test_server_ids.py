@@ -13,8 +13,8 @@ from gpugda.expressions.evaluate import evaluate
 from gpugda.expressions.id_order import by_ids
 from gpugda.expressions.label_columns import FUNCTIONS
 from gpugda.expressions.parameters import Parameters
-from gpugda.query.prepare import prepare
 from gpugda.values import Entity
+from tests.one_pattern import query_of
 
 NODES = [("A", {"k": 0}), ("A", {"k": 1}), ("B", {"k": 2})]
 NODE_IDS = [4, 17, 2**40]
@@ -206,6 +206,6 @@ def test_finding_an_element_id_makes_no_text_per_node(monkeypatch):
     monkeypatch.setattr(type(GRAPH), "ids_of", fail)
     column = Column(ColumnKind.NODE, np.arange(3, dtype=np.uint32))
     for condition in ("elementId(n) = '4:db:17'", "id(n) = 17", "id(n) IN [17, 3]"):
-        (expression,) = prepare(f"MATCH (n) WHERE {condition} RETURN n").graph.predicates
+        (expression,) = query_of(f"MATCH (n) WHERE {condition} RETURN n").graph.predicates
         environment = Environment(3, Parameters({}, ""), "", GRAPH, {"n": column})
         assert to_values(evaluate(expression, environment)) == [False, True, False]

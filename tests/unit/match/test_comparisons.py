@@ -27,11 +27,12 @@ from gpugda.plan.bind import bind
 from gpugda.plan.comparisons import ABOVE, BELOW, SAME, Comparison, never_same, with_implied
 from gpugda.plan.join_order import node_order
 from gpugda.plan.variables import Variable
-from gpugda.query.analyse import analyse
 from gpugda.query.ast import ComparisonOperator
 from gpugda.query.parser import parse
+from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
 from gpugda.values import equals, less, not_
+from tests.one_pattern import query_of
 
 needs_device = [
     pytest.mark.device,
@@ -159,11 +160,11 @@ def test_comparisons_prove_nodes_distinct():
 
 # ------------------------------------------------------------------ whole queries
 def bound_of(text, graph):
-    return bind(analyse(parse(text)), graph)
+    return bind(query_of(text), graph)
 
 
 def rows_on(strategy, text, graph, parameters=None):
-    plan = plan_of(analyse(parse(text)), graph, "extend")
+    plan = plan_of(prepare(text), graph, "extend")
     table = plan.pipeline.run(graph, strategy, parameters or {}, report := StrategyReport())
     rows = list(zip(*(column.values.tolist() for column in table.columns), strict=True))
     return sorted(rows), report

@@ -18,7 +18,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.matcher import Cursor
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 GRAPH = make_graph(
     [("", {}) for _ in range(4)],
@@ -69,7 +69,7 @@ def narrow(monkeypatch):
 
 
 def planned(text, strategy, need):
-    pattern = bind(prepare(text), GRAPH)
+    pattern = bind(query_of(text), GRAPH)
     return registry.plan_pattern(pattern, GRAPH.statistics, strategy, need)
 
 

@@ -33,8 +33,7 @@ from gpugda.match.tuple_counts import TupleCounts
 from gpugda.plan.bind import bind
 from gpugda.plan.counting import eliminate
 from gpugda.plan.counting.costs import Costs
-from gpugda.query.analyse import analyse
-from gpugda.query.parser import parse
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -369,7 +368,7 @@ def test_distinct_with_a_limit_stops_early():
 
 def bound_text(text):
     graph = make_graph([("A:B", {"p": 1})], [(0, "R", 0, {"q": 1}), (0, "S", 0, {})])
-    return bind(analyse(parse(text)), graph)
+    return bind(query_of(text), graph)
 
 
 @pytest.mark.parametrize("text", GROUPED)

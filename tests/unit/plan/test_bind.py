@@ -5,8 +5,8 @@ from graphs import make_graph
 
 from gpugda.plan.bind import bind
 from gpugda.plan.plan import DegreeNeed, LabelOp
-from gpugda.query.prepare import prepare
 from gpugda.query.render import expression_text
+from tests.one_pattern import query_of
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def data():
 
 
 def bound(text, data):
-    return bind(prepare(f"MATCH {text} RETURN 1"), data)
+    return bind(query_of(f"MATCH {text} RETURN 1"), data)
 
 
 A, B, C = ((LabelOp.LABEL, i) for i in range(3))

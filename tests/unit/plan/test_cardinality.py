@@ -5,7 +5,7 @@ from graphs import make_graph
 
 from gpugda.plan.cardinality import label_share, selectivity
 from gpugda.plan.label_programs import label_program
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 DISTINCT = {"x": 4, "unknown": None}
 
@@ -29,7 +29,7 @@ DISTINCT = {"x": 4, "unknown": None}
     ],
 )
 def test_selectivity_of_predicates(predicate, share):
-    (found,) = prepare(f"MATCH (n) WHERE {predicate} RETURN n").graph.predicates
+    (found,) = query_of(f"MATCH (n) WHERE {predicate} RETURN n").graph.predicates
     assert selectivity(found, DISTINCT, 100) == pytest.approx(share)
 
 
@@ -46,7 +46,7 @@ def test_selectivity_of_predicates(predicate, share):
     ],
 )
 def test_unknown_selectivities_are_between_0_and_1(predicate):
-    (found,) = prepare(f"MATCH (n) WHERE {predicate} RETURN n").graph.predicates
+    (found,) = query_of(f"MATCH (n) WHERE {predicate} RETURN n").graph.predicates
     assert 0 < selectivity(found, DISTINCT, 100) < 1
 
 
@@ -56,6 +56,6 @@ def test_unknown_selectivities_are_between_0_and_1(predicate):
 )
 def test_the_share_of_nodes_with_labels(labels, share):
     data = make_graph([("A", {}), ("A", {}), ("B", {}), ("", {})])
-    (node,) = prepare(f"MATCH (n:{labels}) RETURN n").graph.nodes
+    (node,) = query_of(f"MATCH (n:{labels}) RETURN n").graph.nodes
     program = label_program(node.labels, data.labels)
     assert label_share(program, data.statistics) == pytest.approx(share)

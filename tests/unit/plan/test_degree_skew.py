@@ -11,7 +11,7 @@ from gpugda.plan.bind import bind
 from gpugda.plan.degree_skew import with_degree_skews
 from gpugda.plan.estimate import estimate
 from gpugda.plan.matching_order import make_plan
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 HUBS = make_graph(
     [("A" if i % 3 else "A:B", {"x": i % 5}) for i in range(60)],
@@ -22,7 +22,7 @@ HUBS = make_graph(
 
 
 def bound(text, graph=HUBS):
-    return bind(prepare(f"MATCH {text} RETURN count(*)"), graph)
+    return bind(query_of(f"MATCH {text} RETURN count(*)"), graph)
 
 
 def rows(text, graph, strategy="extend"):

@@ -13,8 +13,8 @@ from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.exhaustive_orders import ExhaustiveOrders
 from gpugda.plan.join_order import node_order
 from gpugda.plan.join_rates import ROW_COST, Rates, combined_selectivity
-from gpugda.query.prepare import prepare
 from gpugda.thresholds import CPU, GPU, CountThresholds
+from tests.one_pattern import query_of
 
 NODES = 120
 # Few nodes have most outgoing relationships; all have equally many incoming ones.
@@ -72,7 +72,7 @@ def test_the_chosen_order_has_the_least_cost(growths, search):
 
 def test_large_joins_of_cycles_have_all_orders_compared():
     """Few nodes have most outgoing relationships; the query node with them is no good last."""
-    triangle = bind(prepare("MATCH (a)-[:R]->(b)-[:R]->(c), (a)-[:R]->(c) RETURN 1"), GRAPH)
+    triangle = bind(query_of("MATCH (a)-[:R]->(b)-[:R]->(c), (a)-[:R]->(c) RETURN 1"), GRAPH)
     counts = ExpectedCandidates([NODES, NODES // 2, NODES])
 
     def order(least):
@@ -86,7 +86,7 @@ def test_large_joins_of_cycles_have_all_orders_compared():
 def test_orders_of_trees_and_of_many_nodes_stay_connected():
     path = "(a)-[:R]->(b)-[:R]->(c)-[:R]->(d)"
     for text in (path, f"{path}-[:R]->(e)-[:R]->(f), (a)-[:R]->(c)"):
-        bound = bind(prepare(f"MATCH {text} RETURN 1"), GRAPH)
+        bound = bind(query_of(f"MATCH {text} RETURN 1"), GRAPH)
         order = node_order(bound, Rates(bound, thresholds=CountThresholds(order_pairs=0)))
         ends = [{each.source, each.target} for each in bound.relationships]
         for _, node in pairwise(order):

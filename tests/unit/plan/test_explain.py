@@ -7,7 +7,7 @@ from gpugda.plan.bind import bind
 from gpugda.plan.estimate import estimate
 from gpugda.plan.explain import explain_text
 from gpugda.plan.matching_order import make_plan
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def data():
 
 def plan(text, data):
     return make_plan(
-        bind(prepare(f"MATCH {text}"), data), data.statistics, "gpsm", "there is no other"
+        bind(query_of(f"MATCH {text}"), data), data.statistics, "gpsm", "there is no other"
     )
 
 
@@ -45,7 +45,7 @@ def test_an_explanation_is_written_as_text(data):
 
 
 def test_explain_shows_conditions_that_the_join_tests(data):
-    query = prepare("MATCH (a)-->(b) WHERE a.x < b.x AND NOT a.x < b.x RETURN a")
+    query = query_of("MATCH (a)-->(b) WHERE a.x < b.x AND NOT a.x < b.x RETURN a")
     found = explain_text(make_plan(bind(query, data), data.statistics, "extend", compares=True))
     assert "in the join if the values have an order, otherwise on each row: a.x < b.x\n" in found
     assert "\non each row: NOT (a.x < b.x)\n" in found

@@ -10,7 +10,7 @@ from gpugda.plan import join_order
 from gpugda.plan.bind import bind
 from gpugda.plan.join_order import best_order, node_order, planned_order
 from gpugda.plan.join_rates import Rates
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 GRAPH = make_graph(
     [("A" if node % 3 else "A:B", {}) for node in range(30)],
@@ -19,7 +19,7 @@ GRAPH = make_graph(
 
 
 def bound(text):
-    return bind(prepare(f"MATCH {text} RETURN count(*)"), GRAPH)
+    return bind(query_of(f"MATCH {text} RETURN count(*)"), GRAPH)
 
 
 def searches(monkeypatch):

@@ -15,8 +15,8 @@ from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.join_order import node_order
 from gpugda.plan.join_rates import Rates, combined_selectivity
 from gpugda.plan.masks import Masks
-from gpugda.query.prepare import prepare
 from gpugda.thresholds import CountThresholds
+from tests.one_pattern import query_of
 
 HUB = make_graph(
     [("A" if i else "Hub", {}) for i in range(101)],
@@ -26,7 +26,7 @@ EVEN = make_graph([((), {})] * 100, [(i, "R", (i * 7 + 1) % 100, {}) for i in ra
 
 
 def bound(text, graph):
-    return bind(prepare(f"MATCH {text} RETURN count(*)"), graph)
+    return bind(query_of(f"MATCH {text} RETURN count(*)"), graph)
 
 
 def test_the_smallest_share_counts_fully_and_further_ones_less():

@@ -11,12 +11,12 @@ from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.plan import LabelOp, StepKind
 from gpugda.query.parser import parse
-from gpugda.query.prepare import prepare
 from gpugda.reference.graph import PlainGraph
 from gpugda.reference.run import run_reference
 from gpugda.reference.values import make_evaluator
 from gpugda.values import Entity
 from strategies import PARAMETERS, multigraphs, query_texts
+from tests.one_pattern import query_of
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,12 @@ def star():
 
 
 def steps(text, data):
-    plan = make_plan(bind(prepare(f"MATCH {text} RETURN 1"), data), data.statistics, "gpsm")
+    plan = make_plan(bind(query_of(f"MATCH {text} RETURN 1"), data), data.statistics, "gpsm")
     return [(step.kind.value, step.position, step.bound_end) for step in plan.steps]
 
 
 def warnings(text, data):
-    query = prepare(f"MATCH {text} RETURN 1")
+    query = query_of(f"MATCH {text} RETURN 1")
     return make_plan(bind(query, data), data.statistics, "gpsm").warnings
 
 
@@ -64,7 +64,7 @@ def test_a_cartesian_product_is_warned_of(star):
 
 def test_estimates_are_exact_if_statistics_are(star):
     plan = make_plan(
-        bind(prepare("MATCH (:Hub)-[:R]->(:Leaf) RETURN 1"), star), star.statistics, ""
+        bind(query_of("MATCH (:Hub)-[:R]->(:Leaf) RETURN 1"), star), star.statistics, ""
     )
     assert plan.steps[-1].cardinality == 10
 
@@ -162,7 +162,7 @@ def reference_count(text, data):
 @given(multigraphs(), query_texts())
 def test_executing_a_plan_gives_the_references_rows(graph, case):
     data = make_graph(*graph)
-    query = prepare(case.text)
+    query = query_of(case.text)
     plan = make_plan(bind(query, data), data.statistics, "gpsm")
     bound_relationships = [s.position for s in plan.steps if s.kind is not StepKind.NODES]
     assert sorted(bound_relationships) == list(range(len(query.graph.relationships)))

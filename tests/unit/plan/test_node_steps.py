@@ -12,7 +12,7 @@ from gpugda.plan.bind import bind
 from gpugda.plan.estimate import estimate
 from gpugda.plan.matching_order import matching_order
 from gpugda.plan.plan import StepKind
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 GRAPH = make_graph(
     [("A" if i % 3 else "A:B", {"x": i % 5}) for i in range(30)],
@@ -29,7 +29,7 @@ TREES = [
 
 
 def bound(text):
-    return bind(prepare(f"MATCH {text} RETURN count(*)"), GRAPH)
+    return bind(query_of(f"MATCH {text} RETURN count(*)"), GRAPH)
 
 
 def plans(text):

@@ -10,7 +10,7 @@ from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_rates import Rates
 from gpugda.plan.plan_feedback import PlanFeedback
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 GRAPH = make_graph(
     [("A", {})] * 60,
@@ -21,7 +21,7 @@ KITE = "(a)-[:R]->(b)-[:S]->(c), (a)-[:S]->(c), (c)-[:R]->(d)"
 
 
 def pattern():
-    return bind(prepare(f"MATCH {KITE} RETURN count(*)"), GRAPH)
+    return bind(query_of(f"MATCH {KITE} RETURN count(*)"), GRAPH)
 
 
 def judged(feedback, rows, expected, plan, *, work=None, seconds=1.0):

@@ -333,7 +333,6 @@ def test_a_semicolon_may_end_the_query():
         ("MATCH (n) WHERE n.x WHERE n.y RETURN n", "WHERE n.y", "join with AND"),
         ("MATCH (n) RETURN n.x AS y, *", "*", "comes before the other items"),
         ("MATCH (n) RETURN n ORDER n.x", "n.x", "'BY' after ORDER"),
-        ("RETURN 1 AS a, 2 AS a", "2 AS a", "the same name"),
         ("MATCH (n) WITH n.x RETURN 1", "n.x", "add AS"),
         ("RETURN 1 AS x UNION RETURN 2 AS x UNION ALL RETURN 3 AS x", "UNION ALL", "combined"),
         ("RETURN 1; RETURN 2", "RETURN 2", "only one statement"),

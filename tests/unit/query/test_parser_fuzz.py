@@ -12,8 +12,8 @@ from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator as Op
 from gpugda.query.ast import ComparisonOperator as Compare
 from gpugda.query.ast import UnaryOperator as Un
-from gpugda.query.constructs import check_supported
 from gpugda.query.parser import parse
+from gpugda.query.statement import statement_of
 from gpugda.query.walk import walk
 from gpugda.types import Span
 from strategies import examples
@@ -42,7 +42,7 @@ def check_anything(text):
         for node in walk(query):
             assert 0 <= node.span.start <= node.span.end <= len(text)
         hash(query)
-        _, error = attempt(check_supported, query)
+        _, error = attempt(statement_of, query)
     else:
         assert isinstance(error, CypherSyntaxError)
     if error is not None:

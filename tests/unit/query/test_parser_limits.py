@@ -4,9 +4,9 @@ import time
 import pytest
 
 from gpugda.errors import CypherSyntaxError, GpugdaError, UnsupportedQueryError
-from gpugda.query.constructs import check_supported
 from gpugda.query.cursor import MAXIMUM_NESTING
 from gpugda.query.parser import parse
+from gpugda.query.statement import statement_of
 from gpugda.query.walk import walk
 
 NESTED = {
@@ -94,7 +94,7 @@ LONG = {
 @pytest.mark.parametrize("shape", LONG)
 def test_long_flat_queries_are_supported(shape):
     query = parse(LONG[shape])
-    check_supported(query)
+    statement_of(query)
     assert sum(1 for _ in walk(query)) > MANY
     assert hash(query) == hash(parse(LONG[shape]))
 
@@ -102,7 +102,7 @@ def test_long_flat_queries_are_supported(shape):
 @pytest.mark.parametrize("text", ["RETURN 1" + " + 1" * MANY, "RETURN a" + ".b" * MANY])
 def test_long_left_associative_chains_are_parsed(text):
     with pytest.raises(GpugdaError, match="not supported"):
-        check_supported(parse(text))
+        statement_of(parse(text))
 
 
 def twelve_relationships():
@@ -123,6 +123,6 @@ def test_twelve_relationships_take_at_most_two_milliseconds():
     seconds = []
     for _ in range(100):
         begun = time.thread_time()
-        check_supported(parse(text))
+        statement_of(parse(text))
         seconds.append(time.thread_time() - begun)
     assert min(seconds) < 0.002

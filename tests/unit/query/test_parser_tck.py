@@ -17,6 +17,7 @@ TCK = SHARED / "tck" / "tck.py"
 # These errors depend on names, types or the schema, so the parser cannot find them.
 SEMANTIC = {
     "AmbiguousAggregationExpression",
+    "ColumnNameConflict",
     "CreatingVarLength",
     "DifferentColumnsInUnion",
     "InvalidAggregation",

@@ -17,7 +17,7 @@ from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.special import tasks
 from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -57,7 +57,7 @@ def text_of(links):
 
 
 def planned(text, graph):
-    return plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    return plan_pattern(bind(query_of(text), graph), graph.statistics, "extend", Count())
 
 
 def counted(context, graph, text, count):

@@ -29,7 +29,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count, Groups
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -150,7 +150,7 @@ class Counting:
         graph, wanted = side_by_side(kind), expected(steps, kind)
         strategy = self.strategy(kind)
         plan = plan_pattern(
-            bind(prepare(text_of(steps)), graph), graph.statistics, "extend", Count()
+            bind(query_of(text_of(steps)), graph), graph.statistics, "extend", Count()
         )
         for _ in range(2):  # before and after lists are merged
             found = strategy.count(plan, NO_MASKS, StrategyReport())
@@ -164,7 +164,7 @@ class Counting:
         """Each node with a match is found once. Returns whether one order of others was visited."""
         graph, strategy = side_by_side(kind), self.strategy(kind)
         need = Groups((node,), counted=False, streamed=False)
-        plan = plan_pattern(bind(prepare(text_of(steps)), graph), graph.statistics, "extend", need)
+        plan = plan_pattern(bind(query_of(text_of(steps)), graph), graph.statistics, "extend", need)
         selected, report = (
             select(plan, graph, strategy, {}, StrategyReport(), None),
             StrategyReport(),

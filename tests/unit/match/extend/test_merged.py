@@ -23,9 +23,9 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count, Rows
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
 from gpugda.thresholds import JoinLimits, Thresholds
 from strategies import multigraphs
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -56,7 +56,7 @@ def at_once(monkeypatch):
 
 
 def plan_of(text, graph):
-    return plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    return plan_pattern(bind(query_of(text), graph), graph.statistics, "extend", Count())
 
 
 def counted(strategy, plan):

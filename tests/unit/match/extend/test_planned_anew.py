@@ -16,7 +16,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan import plan_feedback
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -71,7 +71,7 @@ def counted(context, runs):
         + [(call, "TO", 2 * pair + 1, {}) for call, pair in calls]
         + [(each, "KNOWS", each + 1, {}) for each in FIRST],
     )
-    bound = bind(prepare(of_calls(5, "RETURN count(*)")), graph)
+    bound = bind(query_of(of_calls(5, "RETURN count(*)")), graph)
     plan = make_plan(bound, graph.statistics, "extend")
     decides = thresholds(
         context, {"search_share": math.inf, "search_pairs": 1, "replan_rows": 1 << 12}

@@ -44,7 +44,7 @@ from gpugda.match.launch_size import LaunchSize
 from gpugda.match.need import Rows
 from gpugda.plan.bind import bind
 from gpugda.plan.plan import LabelOp, RowTest
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -427,7 +427,7 @@ def test_counts_beyond_32_bits_are_exact(context):
 
 def test_the_report_lists_the_steps(context):
     strategy = strategy_for(context, design_graph())
-    bound = bind(prepare("MATCH (n0)-[r0:R]->(n1)-[r1:R]->(n2) RETURN n0"), design_graph())
+    bound = bind(query_of("MATCH (n0)-[r0:R]->(n1)-[r1:R]->(n2) RETURN n0"), design_graph())
     plan = replace(make_plan([Node()] * 3), bound=bound)
     report = StrategyReport()
     rows = sum(each.row_count for each in strategy.embeddings(plan, NO_MASKS, NOTHING, report))

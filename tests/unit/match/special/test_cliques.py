@@ -20,8 +20,8 @@ from gpugda.match.special import tasks, unrestricted
 from gpugda.match.special.cliques import count_cliques
 from gpugda.plan.bind import bind
 from gpugda.query.parser import parse
-from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -51,7 +51,7 @@ def any_size(monkeypatch):
 def found(context, text, ends, nodes=6):
     graph = make_graph([("A", {"x": 1})] * nodes, ends)
     device_graph = DeviceGraph(context, graph)
-    plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    plan = plan_pattern(bind(query_of(text), graph), graph.statistics, "extend", Count())
     strategy, report = ExtendStrategy(device_graph), StrategyReport()
     count = count_cliques(plan.bound, graph, strategy, report, None)
     device_graph.close()

@@ -22,8 +22,8 @@ from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.special import composed, ring_squares, tasks, unrestricted
 from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
 from lab.pbe_patterns import PBE_PATTERNS
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -62,7 +62,7 @@ def found(context, text, pairs, more=(), nodes=12, count=composed.count_composed
     made = [(one, "R", other, {}) for one, other in pairs]
     graph = make_graph([("A", {"x": 1})] * nodes, made + list(more))
     device_graph = DeviceGraph(context, graph)
-    plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    plan = plan_pattern(bind(query_of(text), graph), graph.statistics, "extend", Count())
     strategy, report = ExtendStrategy(device_graph), StrategyReport()
     without_rows = count(plan, graph, strategy, report)
     expected = strategy.count(plan, NO_MASKS, StrategyReport())

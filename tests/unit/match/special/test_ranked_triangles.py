@@ -21,7 +21,7 @@ from gpugda.match.registry import plan_pattern
 from gpugda.match.special import unrestricted
 from gpugda.match.special.ranked_triangles import count_triangles
 from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -46,7 +46,7 @@ def found(context, monkeypatch, text, fewest=0, more=(), limit=None):
     monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", fewest)
     graph = make_graph([("A", {"x": 1})] * 5, [(a, "R", b, {}) for a, b in ENDS] + list(more))
     device_graph = DeviceGraph(context, graph)
-    plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    plan = plan_pattern(bind(query_of(text), graph), graph.statistics, "extend", Count())
     strategy, report = ExtendStrategy(device_graph, memory_limit=limit), StrategyReport()
     count = count_oriented(plan, graph, strategy, {}, report, None)
     expected = strategy.count(plan, NO_MASKS, StrategyReport())
@@ -96,7 +96,7 @@ def test_triangles_with_loops_equal_the_reference(accelerator, share, graph):
         strategy = ExtendStrategy(device_graph)
         for ways in product(("-->", "<--", "--"), repeat=3):
             text = "MATCH (a){}(b){}(c){}(a) RETURN count(*)".format(*ways)
-            plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+            plan = plan_pattern(bind(query_of(text), graph), graph.statistics, "extend", Count())
             found = count_triangles(
                 plan.bound, graph, strategy, StrategyReport(), None, beside_oriented=True
             )

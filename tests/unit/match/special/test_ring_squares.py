@@ -15,7 +15,7 @@ from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.special import ring_squares, tasks, unrestricted
 from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -40,7 +40,7 @@ def found(context, monkeypatch, text, fewest=0, more=()):
     monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", fewest)
     graph = make_graph([("A", {"x": 1})] * 5, [(a, "R", b, {}) for a, b in ENDS] + list(more))
     device_graph = DeviceGraph(context, graph)
-    plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    plan = plan_pattern(bind(query_of(text), graph), graph.statistics, "extend", Count())
     strategy, report = ExtendStrategy(device_graph), StrategyReport()
     ring = ring_squares.count_ring(plan.bound, graph, strategy, report, None)
     expected = strategy.count(plan, NO_MASKS, StrategyReport())

@@ -29,8 +29,8 @@ from gpugda.match.special import ranked_triangles, streamed_triangles, unrestric
 from gpugda.match.special.ranked_triangles import expected_triangles
 from gpugda.match.special.streamed_triangles import count_streamed
 from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
 from gpugda.thresholds import GPU, SegmentLimits, Thresholds
+from tests.one_pattern import query_of
 
 pytestmark = [
     pytest.mark.device,
@@ -66,7 +66,7 @@ def skewed(nodes=200, count=1500, more=()):
 
 
 def plan_of(text, graph):
-    return plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    return plan_pattern(bind(query_of(text), graph), graph.statistics, "extend", Count())
 
 
 def found(context, graph, text, **options):
@@ -186,7 +186,7 @@ def test_the_expected_bytes_are_sent(accelerator, share, units, monkeypatch):
 )
 def test_no_lists_are_expected_for_other_patterns(text):
     graph = skewed(more=[(0, "S", 1, {}), (2, "S", 2, {})])
-    bound = bind(prepare(text), graph)
+    bound = bind(query_of(text), graph)
     assert expected_triangles(bound, graph, 100_000, 20_000, lambda _: False, 2) is None
 
 

@@ -5,15 +5,15 @@ from graphs import make_graph
 import gpugda
 from gpugda.plan.bind import bind
 from gpugda.plan.pattern.merge_nodes import merge_nodes
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 
 def merged(text):
-    return merge_nodes(prepare(text))
+    return merge_nodes(query_of(text))
 
 
 def test_a_query_without_equal_nodes_is_unchanged():
-    query = prepare("MATCH (a)-[r]->(b), (b)-[s]->(c) WHERE a <> c AND a.x = c.x RETURN a")
+    query = query_of("MATCH (a)-[r]->(b), (b)-[s]->(c) WHERE a <> c AND a.x = c.x RETURN a")
     assert merge_nodes(query) is query
 
 
@@ -46,18 +46,18 @@ def test_a_repeated_relationship_merges_its_ends():
 
 
 def test_a_repeated_undirected_relationship_merges_no_ends():
-    query = prepare("MATCH (a)-[r]->(b) MATCH (c)-[r]-(d) RETURN c, d")
+    query = query_of("MATCH (a)-[r]->(b) MATCH (c)-[r]-(d) RETURN c, d")
     assert merge_nodes(query) is query
 
 
 def test_equality_under_or_merges_nothing():
-    query = prepare("MATCH (a), (b) WHERE a = b OR a.x = 1 RETURN a")
+    query = query_of("MATCH (a), (b) WHERE a = b OR a.x = 1 RETURN a")
     assert merge_nodes(query) is query
 
 
 def test_merging_removes_cartesian_products():
     graph = make_graph([("A", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {})])
-    bound = bind(prepare("MATCH (a)-->(b), (c)-->(d) WHERE b = c RETURN a, d"), graph)
+    bound = bind(query_of("MATCH (a)-->(b), (c)-->(d) WHERE b = c RETURN a, d"), graph)
     assert not [test for test in bound.tests if test.on_nodes]
 
 

@@ -4,7 +4,7 @@ from graphs import make_graph
 from gpugda.plan.bind import bind
 from gpugda.plan.pattern.orient import orient
 from gpugda.plan.pattern.symmetry import interchangeable
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 
@@ -16,7 +16,7 @@ def graph(loops=()):
 
 
 def bound(pattern, where="", loops=()):
-    return bind(prepare(f"MATCH {pattern} {where} RETURN count(*)"), graph(loops))
+    return bind(query_of(f"MATCH {pattern} {where} RETURN count(*)"), graph(loops))
 
 
 def names(found, positions):

@@ -14,7 +14,7 @@ from gpugda.match.extend.segments import degrees
 from gpugda.plan.bind import bind
 from gpugda.plan.counting.degree_messages import find_degree_messages
 from gpugda.plan.masks import Masks
-from gpugda.query.prepare import prepare
+from tests.one_pattern import query_of
 
 TYPES = ["", ":R", ":S", ":R|S", ":R|S|T"]
 NODES = 70  # three words of a bitmap
@@ -22,7 +22,7 @@ NODES = 70  # three words of a bitmap
 
 def groups_of(graph, text):
     """The groups of leaves of a query, with their plan."""
-    plan = find_degree_messages(bind(prepare(text), graph), graph, Masks({}, {})).plan
+    plan = find_degree_messages(bind(query_of(text), graph), graph, Masks({}, {})).plan
     return plan, plan.groups
 
 
