@@ -140,14 +140,19 @@ def all_cases() -> list[Case]:
 
 
 # ------------------------------------------------------------------ as parameters of tests
-def in_turn(cases: Iterable[Case], ways: Sequence[str], always: Sequence[str]) -> list[Any]:
-    """Every case in the ways of ``always`` and in one other; in all others if thorough, too."""
+def in_turn(
+    cases: Iterable[Case], ways: Sequence[str], always: Sequence[str], fast: int = 3
+) -> list[Any]:
+    """Every case in the ways of ``always``, and in one other; in all others if thorough.
+
+    The others are slow except for one case in ``fast``.
+    """
     others = [way for way in ways if way not in always]
     return [
-        _parameter(case, way, fast=fast)
+        _parameter(case, way, fast=way in always or turn(case, fast * len(others)) < len(others))
         for case in cases
         for way in ways
-        if (fast := way in (*always, others[turn(case, len(others))])) or is_thorough()
+        if way in (*always, others[turn(case, len(others))]) or is_thorough()
     ]
 
 
