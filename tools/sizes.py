@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import sys
-import tokenize
 from itertools import groupby
 from pathlib import Path
 from statistics import quantiles
@@ -16,17 +15,6 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("gpugda", "adapters", "strategies", "lab", "tools", "tests")
-_NO_CODE = frozenset(
-    (
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENCODING,
-        tokenize.ENDMARKER,
-    )
-)
 
 
 class Size(NamedTuple):
@@ -42,22 +30,26 @@ def size_of(path: Path) -> Size:
     """The size of a module."""
     text = path.read_text("utf-8")
     tree = ast.parse(text)
-    code: set[int] = set()
-    with path.open("rb") as file:
-        for token in tokenize.tokenize(file.readline):
-            if token.type not in _NO_CODE:
-                code.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if ast.get_docstring(node, clean=False) is not None and first is not None:
-                code.difference_update(range(first.lineno, (first.end_lineno or 0) + 1))
+    nodes = list(ast.walk(tree))
+    lines = enumerate(text.splitlines(), 1)
+    code = {number for number, line in lines if (bare := line.strip()) and bare[0] != "#"}
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr | ast.Constant) and node.end_lineno != node.lineno:
+            code.update(_lines(node))
+    for node in nodes:
+        documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            code.difference_update(_lines(node.body[0]))
     functions = [
-        len(code.intersection(range(node.lineno, (node.end_lineno or 0) + 1)))
-        for node in ast.walk(tree)
+        len(code.intersection(_lines(node)))
+        for node in nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     return Size(path, len(code), text.count("\n"), functions)
+
+
+def _lines(node: ast.expr | ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or 0) + 1)
 
 
 def _row(name: str, sizes: list[Size]) -> str:
