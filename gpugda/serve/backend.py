@@ -30,6 +30,7 @@ __all__ = ["Backend", "Reply"]
 _READ_BYTES = 1 << 18
 _LARGEST_KEPT = 16 << 20
 """An answer longer than this is passed on, but not decoded."""
+_MOST_UNSENT_BYTES = 1 << 16
 _CONNECT_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 
@@ -54,9 +55,10 @@ class _Request:
         on_reply: Called with the answer; may return a message for the client in its place.
         is_own: True if the client did not ask, and gets no answer.
         replaces: True if ``on_reply`` decides what the client gets.
+        reads: False if ``on_reply`` needs no metadata of a success.
     """
 
-    __slots__ = ("is_own", "on_reply", "replaces", "rows")
+    __slots__ = ("is_own", "on_reply", "reads", "replaces", "rows")
 
     def __init__(
         self,
@@ -64,10 +66,12 @@ class _Request:
         *,
         is_own: bool = False,
         replaces: bool = False,
+        reads: bool = True,
     ) -> None:
         self.on_reply = on_reply
         self.is_own = is_own
         self.replaces = replaces
+        self.reads = reads
         self.rows: list[list[Any]] = []
 
 
@@ -83,6 +87,8 @@ class Backend:
         self._reader = reader
         self._writer = writer
         self._waiting: deque[_Request] = deque()
+        self._unsent: list[bytes] = []
+        self._unsent_bytes = 0
         self._settled = asyncio.Event()
         self._settled.set()
         self._unread = bytearray()
@@ -139,8 +145,17 @@ class Backend:
         return not self._waiting
 
     async def settle(self) -> None:
-        """Waits until all requests are answered."""
+        """Sends all requests, and waits until they are answered."""
+        await self.flush()
         await self._settled.wait()
+
+    async def flush(self) -> None:
+        """Sends the requests that were passed on."""
+        if self._unsent:
+            self._writer.write(b"".join(self._unsent))
+            self._unsent.clear()
+            self._unsent_bytes = 0
+            await self._writer.drain()
 
     async def pass_on(
         self,
@@ -148,12 +163,19 @@ class Backend:
         on_reply: Callable[[Reply], bytes | None] | None = None,
         *,
         replaces: bool = False,
+        reads: bool = True,
     ) -> None:
-        """Sends a client's message. GOODBYE has no answer."""
+        """Sends a client's message, at the latest with the next `flush`. GOODBYE has no answer.
+
+        Clients send RUN and PULL together: so Neo4j gets them together, too.
+        """
         if message[1:2] != bytes((Tag.GOODBYE,)):
-            self._expect(_Request(on_reply, replaces=replaces))
-        self._writer.write(chunked(message))
-        await self._writer.drain()
+            self._expect(_Request(on_reply, replaces=replaces, reads=reads))
+        data = chunked(message)
+        self._unsent.append(data)
+        self._unsent_bytes += len(data)
+        if self._unsent_bytes > _MOST_UNSENT_BYTES:
+            await self.flush()
 
     async def ask(self, query: str, database: str | None) -> tuple[Reply, Reply]:
         """Runs a query of this server's own in the client's session, which has to be idle.
@@ -175,8 +197,7 @@ class Backend:
     async def _ask(self, messages: list[bytes], replies: list[Reply]) -> None:
         for message in messages:
             self._expect(_Request(lambda reply: replies.append(reply), is_own=True))
-            self._writer.write(chunked(message))
-        await self._writer.drain()
+            self._unsent.append(chunked(message))
         await self.settle()
 
     def _expect(self, request: _Request) -> None:
@@ -253,7 +274,7 @@ class Backend:
     def _answered(self, data: bytes) -> bytes | None:
         """Notes a whole message; returns what the client gets if it does not get it as it is."""
         request = self._waiting[0]
-        message = _decoded(data)
+        message = _decoded(data) if request.reads or self._tag != Tag.SUCCESS else None
         if self._tag == Tag.RECORD:
             if message is not None:
                 request.rows.append(message.fields[0])

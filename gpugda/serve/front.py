@@ -22,6 +22,7 @@ from gpugda.serve.framing import VERSIONS
 from gpugda.serve.relay import Relay
 
 if TYPE_CHECKING:
+    from gpugda.answer.declined import Declined
     from gpugda.serve.answers import Workers
     from gpugda.serve.conversation import Link
     from gpugda.serve.framing import Version
@@ -35,6 +36,9 @@ _ADDRESS = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://", re.IGNORECASE)
 _DEFAULT_PORT = 7687
 _MOST_REFUSED = 10_000
 _REFUSED_SECONDS = 60.0
+"""For a text that the device cannot answer, whatever the cost."""
+_DECLINED_SECONDS = 1.0
+"""For one that Neo4j is expected to answer sooner."""
 _HEALTH_SECONDS = 5.0
 
 
@@ -73,7 +77,7 @@ class Front:
         )
         self.gate = Gate(self._accelerators, strict=freshness.policy == "strict")
         self._versions: tuple[Version, ...] = ()
-        self._refused: OrderedDict[str, float] = OrderedDict()
+        self._declined: OrderedDict[str, tuple[float, str]] = OrderedDict()
 
     async def versions(self) -> tuple[Version, ...]:
         """The versions of Bolt that both the Neo4j and this server speak.
@@ -104,17 +108,21 @@ class Front:
             return None
         return Relay(link, backend, self, self._workers, self._settings)
 
-    def is_refused(self, text: str) -> bool:
-        """True if the device cannot answer this text, whatever the cost."""
-        until = self._refused.get(text)
-        return until is not None and time.monotonic() < until
+    def why_declined(self, text: str) -> str:
+        """Why the device is not asked again for this text; empty if it is."""
+        until, reason = self._declined.get(text, (0.0, ""))
+        return reason if time.monotonic() < until else ""
 
-    def note_refused(self, text: str) -> None:
-        """Notes for a while that the device cannot answer a text: parameters or data may matter."""
-        self._refused[text] = time.monotonic() + _REFUSED_SECONDS
-        self._refused.move_to_end(text)
-        if len(self._refused) > _MOST_REFUSED:
-            self._refused.popitem(last=False)
+    def note_declined(self, text: str, declined: Declined) -> None:
+        """Notes for a while that the device should not answer a text.
+
+        Parameters or data may matter, and a decision costs a forwarded query more than its relay.
+        """
+        seconds = _DECLINED_SECONDS if declined.can_run else _REFUSED_SECONDS
+        self._declined[text] = time.monotonic() + seconds, declined.reason
+        self._declined.move_to_end(text)
+        if len(self._declined) > _MOST_REFUSED:
+            self._declined.popitem(last=False)
 
     def accelerator(self, database: str) -> Any:
         """The accelerator of a database, or a sentence why there is none."""

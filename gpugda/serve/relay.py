@@ -62,11 +62,11 @@ class Shared(Protocol):
 
     gate: Gate
 
-    def is_refused(self, text: str) -> bool:
-        """True if the device cannot answer this text, whatever the cost."""
+    def why_declined(self, text: str) -> str:
+        """Why the device is not asked again for this text; empty if it is."""
 
-    def note_refused(self, text: str) -> None:
-        """Notes for a while that the device cannot answer a text."""
+    def note_declined(self, text: str, declined: Declined) -> None:
+        """Notes for a while that the device should not answer a text."""
 
     def accelerator(self, database: str) -> Any:
         """The accelerator of a database, or a sentence why there is none."""
@@ -177,6 +177,7 @@ class Relay(Conversation):
         while True:
             if self._inbox.is_empty:
                 await self._flush()
+                await self._backend.flush()
             message = await self._inbox.get()
             if message is None:
                 return
@@ -293,7 +294,7 @@ class Relay(Conversation):
         if transaction is not None and transaction.on_server:
             self._newest_is_own = False
             after = partial(self._after_run, _IN_TRANSACTION, {}, time.monotonic())
-            await self._backend.pass_on(data, after)
+            await self._backend.pass_on(data, after, reads=False)
             return
         started = time.monotonic()
         try:
@@ -317,7 +318,8 @@ class Relay(Conversation):
         self._newest_is_own = False
         if transaction is not None:
             transaction.on_server = True
-        await self._backend.pass_on(data, partial(self._after_run, text, extra, started))
+        after = partial(self._after_run, text, extra, started)
+        await self._backend.pass_on(data, after, reads=False)
 
     def _after(self, reply: Reply) -> None:
         """Learns from any answer."""
@@ -366,8 +368,7 @@ class Relay(Conversation):
         if isinstance(found, Declined):
             self._front.gate.passed(found.reason)
             self._reason = found.reason
-            if not found.can_run:
-                self._front.note_refused(statement.text)
+            self._front.note_declined(statement.text, found)
             self._front.gate.answered_by_server(database, statement)
             return None
         self._database = database
@@ -382,7 +383,8 @@ class Relay(Conversation):
             return False  # it is for the server's query log
         if wish == "gpu":
             return True
-        return not self._front.is_refused(text) and _NEVER.match(text) is None
+        self._reason = self._front.why_declined(text)
+        return not self._reason and _NEVER.match(text) is None
 
     def _decided(
         self, database: str, statement: Statement, bookmarks: list[str]
@@ -417,6 +419,9 @@ class Relay(Conversation):
 
     async def _settles(self) -> bool:
         """Waits until Neo4j has answered all; False if the client may not want to wait."""
+        if self._backend.is_settled:
+            return not self._server_failed and self._is_known
+        await self._backend.flush()
         waiting = asyncio.ensure_future(self._backend.settle())
         self._interrupt = partial(_cancel, waiting)
         try:
