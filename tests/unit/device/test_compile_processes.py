@@ -19,11 +19,11 @@ SLEEPS = "import time; time.sleep(600)"
 FAILS = "import sys; sys.exit(3)"
 NOT_CLOSED = """
 import pathlib, sys
-from gpugda.device import compile_processes
-compile_processes.core_count = lambda: 4
-compile_processes.program_folder = lambda: pathlib.Path(sys.argv[1])
-compile_processes._LATER_SECONDS = 600
-compile_processes.CompileProcesses(None)
+from gpugda.device import background_compilation
+background_compilation.core_count = lambda: 4
+background_compilation.program_folder = lambda: pathlib.Path(sys.argv[1])
+background_compilation._LATER_SECONDS = 600
+background_compilation.CompileProcesses(None)
 """
 
 

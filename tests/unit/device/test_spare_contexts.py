@@ -6,8 +6,8 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from gpugda.device import context, program
 from gpugda.device import context as context_module
+from gpugda.device import program
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.program import get_kernel
 
@@ -25,11 +25,13 @@ def loads(monkeypatch):
     """Loads of the test's own source text; loads by other contexts are ignored."""
     text = f"{program.kernel_text('prefix_sum.cl')}\n// {uuid.uuid4()}\n"
     monkeypatch.setattr(program, "kernel_text", lambda _: text)
-    monkeypatch.setattr(context, "_kept", defaultdict(list))
+    monkeypatch.setattr(context_module, "_kept", defaultdict(list))
+
+    keep_context = context_module.keep_context
 
     def kept_if_own(info, loaded):
         if any(made_from.startswith(text) for made_from, _ in loaded.programs):
-            context.keep_context(info, loaded)
+            keep_context(info, loaded)
 
     monkeypatch.setattr(context_module, "keep_context", kept_if_own)
     found = []
