@@ -504,7 +504,7 @@ class Accelerator(GraphExports):
             metadata=metadata,
         )
         if kwparameters:
-            from gpugda.answer.keywords import check_keywords
+            from gpugda.answer.driver_query import check_keywords
 
             check_keywords(request.text, kwparameters)
         return request

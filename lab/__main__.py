@@ -10,10 +10,8 @@ from typing import Annotated
 import typer
 
 from gpugda.cli import options
-from gpugda.cli.failures import guarded, say
-from gpugda.cli.logs import log_to_standard_error
+from gpugda.cli.failures import guarded, log_to_standard_error, say, terminated_as_by_hand
 from gpugda.cli.progress import shown_progress
-from gpugda.cli.termination import terminated_as_by_hand
 from gpugda.config import check_timeout
 
 __all__ = ["app"]

@@ -2,20 +2,165 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from gpugda.accelerate.later import Later
-from gpugda.accelerate.opening import home_database
+from gpugda.accelerator import Accelerator
+from gpugda.ports import DatabaseServer
+from gpugda.sources import resolve_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    import neo4j
+
     from gpugda.answer.declined import Declined
     from gpugda.result.result import Result
 
-__all__ = ["Accelerators", "Device"]
+
+__all__ = ["Accelerators", "Device", "Later", "NeverError", "home_database", "open_accelerator"]
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_RETRY_SECONDS = 30.0
+_CLOSE_SECONDS = 5.0
+
+
+class NeverError(Exception):
+    """Raised if the value can never be made; the text says why."""
+
+
+class Later(Generic[T]):
+    """Makes a value once, in a thread; retries some time after a failure.
+
+    Args:
+        make: Makes the value.
+        discard: Takes a value that is no longer needed.
+        name: Name of the thread.
+        waiting: The reason to give while the value is being made.
+    """
+
+    def __init__(
+        self, make: Callable[[], T], discard: Callable[[T], object], name: str, waiting: str
+    ) -> None:
+        self._make = make
+        self._discard = discard
+        self._name = name
+        self.reason = self._waiting = waiting
+        self._lock = threading.Lock()
+        self._value: T | None = None
+        self._thread: threading.Thread | None = None
+        self._retry_at = 0.0
+        self._closed = False
+
+    def get(self) -> T | None:
+        """Returns the value, or None and a ``reason``; starts to make it if that is due."""
+        value = self._value
+        if value is not None:
+            return value
+        with self._lock:
+            if not self._closed and self._thread is None and time.monotonic() >= self._retry_at:
+                self.reason = self._waiting
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+        return self._value
+
+    def wait(self, seconds: float | None = None) -> T | None:
+        """Waits for the value and returns it; None if it could not be made in that time."""
+        self.get()
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return self._value
+
+    def close(self) -> None:
+        """Discards the value, or, if it is still being made, discards it when it is ready."""
+        with self._lock:
+            self._closed = True
+            value, self._value = self._value, None
+            thread = self._thread
+            self.reason = "the driver is closed"
+        if value is not None:
+            self._discard(value)
+        elif thread is not None:
+            # The thread ends by itself: do not wait for a connection that cannot be made.
+            thread.join(_CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            value = self._make()
+        except NeverError as error:
+            self._failed(str(error), float("inf"))
+        except Exception as error:
+            logger.warning("nothing is accelerated for now: %s", error)
+            lines = str(error).splitlines() or [type(error).__name__]
+            self._failed(lines[0], time.monotonic() + _RETRY_SECONDS)
+        else:
+            self._made(value)
+
+    def _failed(self, reason: str, retry_at: float) -> None:
+        with self._lock:
+            self.reason, self._retry_at, self._thread = reason, retry_at, None
+
+    def _made(self, value: T) -> None:
+        with self._lock:
+            self._thread = None
+            wanted = not self._closed
+            if wanted:
+                self._value = value
+        if not wanted:
+            self._discard(value)
+
+
+_OF_THE_SOURCE = ("auth", "labels", "types")
+
+
+def open_accelerator(
+    driver: neo4j.Driver | str, database: str, options: Mapping[str, Any]
+) -> Accelerator:
+    """Makes the accelerator of a database; its snapshot is read in the background.
+
+    Args:
+        driver: The driver, or the server's address.
+        database: The database.
+        options: Options of `gpugda.connect`.
+
+    Raises:
+        NeverError: This server's answers cannot be proven to be the newest.
+        GpugdaError: As `gpugda.connect`.
+    """
+    given = {name: options[name] for name in _OF_THE_SOURCE if options.get(name) is not None}
+    rest = {name: each for name, each in options.items() if name not in _OF_THE_SOURCE}
+    source = resolve_source(driver, database=database, **given)
+    assert isinstance(source, DatabaseServer)
+    try:
+        if source.facts.clustered:
+            raise NeverError(
+                "the database has several members, one of which may be behind the others"
+            )
+        return Accelerator(source, load="background", **rest)
+    except BaseException:
+        source.close()
+        raise
+
+
+def home_database(driver: neo4j.Driver) -> str:
+    """Name of the database that the driver's sessions use by default.
+
+    Raises:
+        NeverError: The server does not report it.
+        neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError: The server cannot be queried.
+    """
+    with driver.session(default_access_mode="READ") as session:
+        name = session.run("RETURN 1").consume().database
+    if not name:
+        raise NeverError("the server does not tell which database it answered from")
+    return name
+
 
 _POLL_SECONDS = 0.02
 _SYSTEM = "system"

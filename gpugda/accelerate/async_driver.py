@@ -11,10 +11,9 @@ import neo4j
 
 from gpugda.accelerate.async_result import AsyncAcceleratedResult
 from gpugda.accelerate.async_session import AsyncAcceleratedSession
-from gpugda.accelerate.call import QueryCall, QueryCalls, another_user, bookmarks_of
+from gpugda.accelerate.call import QueryCall, QueryCalls, another_user, bookmarks_of, for_our_result
 from gpugda.accelerate.notifications import Notifications
 from gpugda.accelerate.session_state import SessionState
-from gpugda.accelerate.transformers import for_our_result
 from gpugda.data.values.dehydration import for_driver
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpugda.accelerate.statement import Statement, statement_of
@@ -11,14 +12,34 @@ from gpugda.accelerate.statement import Statement, statement_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+
 __all__ = [
     "QueryCall",
     "QueryCalls",
     "another_user",
     "bookmarks_of",
+    "for_our_result",
     "timeout_of",
     "transaction_options",
 ]
+
+
+def for_our_result(transformer: Callable[..., Any], theirs: type, ours: type) -> Any:
+    """Replaces methods such as ``neo4j.Result.to_df`` by those of our class; returns others as is.
+
+    Args:
+        transformer: The transformer given to ``execute_query``.
+        theirs: ``neo4j.Result`` or ``neo4j.AsyncResult``.
+        ours: Our class with the same interface.
+    """
+    if isinstance(transformer, partial):
+        function = for_our_result(transformer.func, theirs, ours)
+        return partial(function, *transformer.args, **transformer.keywords)
+    name = getattr(transformer, "__name__", "")
+    if name and getattr(theirs, name, None) is transformer:
+        return getattr(ours, name, transformer)
+    return transformer
+
 
 _NOT_PLAIN = "another user, or an option that is not known here"
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import neo4j
 
-from gpugda.accelerate.call import QueryCall, QueryCalls, another_user
+from gpugda.accelerate.call import QueryCall, QueryCalls, another_user, for_our_result
 from gpugda.accelerate.notifications import Notifications
 from gpugda.accelerate.result import AcceleratedResult
 from gpugda.accelerate.session import AcceleratedSession
 from gpugda.accelerate.session_state import SessionState
-from gpugda.accelerate.transformers import for_our_result
 from gpugda.data.values.dehydration import for_driver
 
 if TYPE_CHECKING:

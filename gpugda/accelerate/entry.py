@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, overload
 
-from gpugda.accelerate.accelerators import Accelerators
+from gpugda.accelerate.accelerators import Accelerators, open_accelerator
 from gpugda.accelerate.gate import Gate
-from gpugda.accelerate.opening import open_accelerator
 from gpugda.api import connect
 from gpugda.config import parse_freshness
 from gpugda.errors import ConfigurationError

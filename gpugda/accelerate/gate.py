@@ -3,22 +3,93 @@
 from __future__ import annotations
 
 import logging
+import re
+import threading
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from gpugda.accelerate.bookmarks import KnownBookmarks
 from gpugda.accelerate.notifications import Notifications
 from gpugda.accelerate.result import AcceleratedResult
-from gpugda.accelerate.tally import Tally
 from gpugda.answer.declined import Declined
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from gpugda.accelerate.accelerators import Accelerators
     from gpugda.accelerate.statement import Statement
     from gpugda.result.result import Result
 
-__all__ = ["Gate"]
+
+__all__ = ["Gate", "KnownBookmarks", "Tally"]
+
+_MAX_BOOKMARKS = 10_000
+
+
+class KnownBookmarks:
+    """The last bookmarks that the driver received or that its server accepted."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, None] = {}
+
+    def add(self, bookmarks: Iterable[str]) -> None:
+        """Records these bookmarks as known."""
+        with self._lock:
+            for bookmark in bookmarks:
+                self._known.pop(bookmark, None)
+                self._known[bookmark] = None
+            while len(self._known) > _MAX_BOOKMARKS:
+                del self._known[next(iter(self._known))]
+
+    def all_known(self, bookmarks: Iterable[str]) -> bool:
+        """True if all bookmarks are known."""
+        return all(bookmark in self._known for bookmark in bookmarks)
+
+
+_NUMBERS = re.compile(r"\d[\d.,]*")
+_MAX_REASONS = 50
+_SHOWN_REASONS = 3
+
+
+class Tally:
+    """Counts queries; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._accelerated = 0
+        self._reasons: Counter[str] = Counter()
+
+    @property
+    def accelerated(self) -> int:
+        """Number of queries that the device answered."""
+        return self._accelerated
+
+    @property
+    def passed_through(self) -> dict[str, int]:
+        """Number of the other queries per reason, the most frequent first."""
+        with self._lock:
+            return dict(self._reasons.most_common())
+
+    def count_accelerated(self) -> None:
+        """Counts one query that the device answered."""
+        with self._lock:
+            self._accelerated += 1
+
+    def count_passed(self, reason: str) -> None:
+        """Counts one query that went to the database."""
+        general = _NUMBERS.sub("…", reason)
+        with self._lock:
+            if general not in self._reasons and len(self._reasons) >= _MAX_REASONS:
+                general = "other reasons"
+            self._reasons[general] += 1
+
+    def __str__(self) -> str:
+        reasons = self.passed_through
+        text = f"{self.accelerated:,} accelerated, {sum(reasons.values()):,} passed through"
+        shown = [f"{count:,}: {reason}" for reason, count in reasons.items()][:_SHOWN_REASONS]
+        more = ["…"] if len(reasons) > _SHOWN_REASONS else []
+        return f"{text} ({'; '.join(shown + more)})" if shown else text
+
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from weakref import ref
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gpugda.accelerate.bookmarks import KnownBookmarks
+    from gpugda.accelerate.gate import KnownBookmarks
     from gpugda.accelerate.notifications import Notifications
     from gpugda.result.result import Result
 

@@ -15,16 +15,14 @@ With engine ``auto``, a query passes these decisions:
 from __future__ import annotations
 
 import logging
+import re
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.answer.declined import Declined
 from gpugda.answer.demanded import DemandedAnswers, admission_for, checked, missing_for
-from gpugda.answer.explaining import explained_by_database
 from gpugda.answer.faults import as_internal_errors, log_fault
-from gpugda.answer.following import following_status
-from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import SnapshotAnswers
 from gpugda.data.values.columns import ColumnKind
 from gpugda.deadline import working_until
@@ -39,8 +37,9 @@ from gpugda.errors import (
     StillCompilingError,
 )
 from gpugda.live.age_clock import age_clock
-from gpugda.plan.estimate import estimate_query
+from gpugda.plan.estimate import Estimate, estimate_query
 from gpugda.plan.explain import Explanation, cannot_run
+from gpugda.result.result import Result
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -56,9 +55,127 @@ if TYPE_CHECKING:
     from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress, ServerFacts
     from gpugda.query.reads import Reads
-    from gpugda.result.result import Result
 
-__all__ = ["ServerAnswers"]
+
+__all__ = ["ServerAnswers", "answer_natively", "explained_by_database", "following_status"]
+
+_MODE: Final = re.compile(r"\s*(EXPLAIN|PROFILE)\b", re.IGNORECASE)
+_UNKNOWN: Final = float("nan")
+
+
+def explained_by_database(request: Request, server: DatabaseServer, reason: str) -> Explanation:
+    """Explains a query that the database answers, with the database's own plan; runs nothing.
+
+    Args:
+        request: The query.
+        server: The database.
+        reason: Why the database answers.
+
+    Raises:
+        QueryTimeoutError: The time limit passed.
+        neo4j.exceptions.Neo4jError: The server rejected the query.
+    """
+    text = _MODE.sub("", request.text, count=1)
+    answer = server.run_native(
+        f"EXPLAIN {text}", request.values, timeout=request.seconds_left(), read_only=False
+    )
+    plan = getattr(answer.summary, "plan", None) or {}
+    rows = _estimated_rows(plan)
+    lines = [f"expected by the database: {_number(rows)} rows"] if rows == rows else []
+    lines += _steps(plan)
+    return Explanation(Estimate(rows, 0), engine="native", reason=reason, lines=lines)
+
+
+def _estimated_rows(plan: dict[str, Any]) -> float:
+    found = plan.get("args", {}).get("EstimatedRows")
+    return _UNKNOWN if found is None else float(found)
+
+
+def _number(rows: float) -> str:
+    return f"{rows:,.0f}" if rows >= 100 else f"{rows:.3g}"
+
+
+def _steps(plan: dict[str, Any], depth: int = 0) -> list[str]:
+    """Lines for the operators of the server's plan, each before its inputs."""
+    if not plan:
+        return []
+    name = str(plan.get("operatorType", "")).partition("@")[0]
+    details = plan.get("args", {}).get("Details", "")
+    rows = _estimated_rows(plan)
+    expected = f"  {_number(rows)} rows" if rows == rows else ""
+    lines = [f"{'  ' * (depth + 1)}{name}  {details}".rstrip() + expected]
+    for child in plan.get("children", ()):
+        lines += _steps(child, depth + 1)
+    return lines
+
+
+_ADVICE = (
+    "install gpugda's plugin in the server (gpugda plugin install): changes are applied instead of "
+    "reading the database anew, and it is read 5 times as fast"
+)
+
+
+def following_status(keeper: SnapshotKeeper, facts: ServerFacts) -> dict[str, Any]:
+    """Returns how the database is followed, what was applied, and advice to improve it."""
+    follower = keeper.follower
+    loaded = keeper.loaded
+    return {
+        "following": follower.described or f"not followed: {follower.reason}",
+        "transactions_applied": 0 if loaded is None else loaded.transactions,
+        "changes_seconds": follower.seconds if follower.transactions else None,
+        "advice": "" if follower.follows else _advice(facts),
+    }
+
+
+def _advice(facts: ServerFacts) -> str:
+    if not facts.sees_everything or facts.product != "Neo4j":
+        return ""
+    if facts.plugin:
+        return ""
+    if facts.clustered or "aura" in facts.address:
+        return "turn change data capture on for the database: changes are applied then"
+    return facts.plugin_advice or _ADVICE
+
+
+def answer_natively(
+    request: Request, server: DatabaseServer, reason: str
+) -> tuple[Result, float, DatabaseVersion | None]:
+    """Returns the result, the server's seconds, and the database state that its answer reports.
+
+    Raises:
+        QueryTimeoutError: The time limit passed.
+        neo4j.exceptions.Neo4jError: The server failed or rejected the query.
+    """
+    timeout = request.seconds_left()
+    started = time.perf_counter()
+    answer = server.run_native(
+        request.text,
+        request.values,
+        timeout=timeout,
+        read_only=_only_reads(request),
+        metadata=request.metadata,
+    )
+    seconds = time.perf_counter() - started
+    request.add_time("native", seconds)
+    request.notes.pop("freshness", None)
+    summary = request.summary(
+        engine="native",
+        reason=reason,
+        snapshot=server.name,
+        rows=len(answer.records),
+        native=answer.summary,
+    )
+    return Result.from_native(answer, summary), seconds, answer.version
+
+
+def _only_reads(request: Request) -> bool:
+    """True if the query is known to write nothing; a query that we cannot parse may write."""
+    try:
+        request.prepared()
+    except GpugdaError:
+        return False
+    return True
+
 
 logger = logging.getLogger(__name__)
 

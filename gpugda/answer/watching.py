@@ -6,12 +6,11 @@ import asyncio
 import logging
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from gpugda.answer.mailbox import Mailbox
-from gpugda.answer.row_identity import row_identity
 from gpugda.errors import SourceError, StaleSnapshotError
 from gpugda.types import first_line
 
@@ -21,7 +20,114 @@ if TYPE_CHECKING:
     from gpugda.ports import DatabaseVersion
     from gpugda.result.result import Result
 
-__all__ = ["RowChanges", "Watch"]
+
+__all__ = ["Mailbox", "RowChanges", "Watch", "row_identity"]
+
+Item = TypeVar("Item")
+
+
+class Mailbox(Generic[Item]):
+    """An unbounded queue with an end. An item is removed only by the call that returns it.
+
+    So a waiting call that is cancelled loses nothing, and blocks no thread.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._items: deque[Item] = deque()
+        self._error: BaseException | None = None
+        self._ended = False
+        self._wakers: set[Callable[[], object]] = set()
+
+    def put(self, item: Item) -> None:
+        """Adds an item, unless the queue has ended."""
+        with self._changed:
+            if not self._ended:
+                self._items.append(item)
+                self._wake()
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the queue with an error, which is raised once, after the items were read."""
+        with self._changed:
+            if not self._ended:
+                self._error = error
+                self._end()
+
+    def end(self) -> None:
+        """Ends the queue; what is in it can still be read."""
+        with self._changed:
+            self._end()
+
+    def get(self) -> Item | None:
+        """The next item; waits for it. None at the end."""
+        with self._changed:
+            while not self._is_ready:
+                self._changed.wait()
+            return self._take()
+
+    async def get_async(self) -> Item | None:
+        """Like `get`, awaited."""
+        loop, ready = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(ready.set)
+
+        try:
+            while True:
+                with self._changed:
+                    if self._is_ready:
+                        return self._take()
+                    ready.clear()
+                    self._wakers.add(wake)
+                await ready.wait()
+        finally:
+            with self._changed:
+                self._wakers.discard(wake)
+
+    @property
+    def _is_ready(self) -> bool:
+        return bool(self._items) or self._ended
+
+    def _take(self) -> Item | None:
+        if self._items:
+            return self._items.popleft()
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        return None
+
+    def _end(self) -> None:
+        self._ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.notify_all()
+        for wake in self._wakers:
+            with suppress(RuntimeError):  # its event loop was closed
+                wake()
+
+
+def row_identity(value: Any) -> Any:
+    """A hashable identity of a value; for nodes and relationships it includes all shown data."""
+    # By attributes, since values may be the driver's or gpugda's own.
+    if hasattr(value, "element_id"):
+        return ("entity", value.element_id, *_shown(value), row_identity(dict(value.items())))
+    if hasattr(value, "relationships"):
+        return ("path", row_identity(list(value.nodes)), row_identity(list(value.relationships)))
+    if isinstance(value, dict):
+        return ("map", *((key, row_identity(each)) for key, each in sorted(value.items())))
+    if type(value) in (list, tuple):
+        return ("list", *map(row_identity, value))
+    # Points and durations are tuples, too.
+    return (type(value).__name__, getattr(value, "srid", None), repr(value))
+
+
+def _shown(entity: Any) -> tuple[Any, ...]:
+    """Labels of a node, or type and ends of a relationship: another may have reused its id."""
+    if hasattr(entity, "labels"):
+        return ("labels", *sorted(entity.labels))
+    return ("type", entity.type, *(node.element_id for node in entity.nodes))
+
 
 logger = logging.getLogger(__name__)
 

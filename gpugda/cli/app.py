@@ -9,8 +9,7 @@ import typer
 
 from gpugda.cli import options
 from gpugda.cli.bench import bench
-from gpugda.cli.failures import guarded
-from gpugda.cli.logs import log_to_standard_error
+from gpugda.cli.failures import guarded, log_to_standard_error
 
 if TYPE_CHECKING:
     from gpugda.cli.formats import Format
@@ -270,7 +269,7 @@ def status(
 ) -> None:
     """Open a source and print its size, its age and the memory it takes."""
     log_to_standard_error(verbose)
-    from gpugda.cli.status import print_status
+    from gpugda.cli.snapshot import print_status
 
     print_status(
         source,
@@ -311,7 +310,7 @@ def mcp(
 ) -> None:
     """Serve a graph to language models: an MCP server on standard input and output."""
     log_to_standard_error(verbose)
-    from gpugda.cli.mcp import serve_tools
+    from gpugda.cli.serve import serve_tools
 
     serve_tools(source, rows, timeout, device, memory_limit)
 
@@ -331,7 +330,7 @@ def devices(verbose: options.Verbose = 0) -> None:
 def warmup(device: options.Device = None, verbose: options.Verbose = 0) -> None:
     """Compile the kernels for a device, so that no query has to wait for it. Once for a machine."""
     log_to_standard_error(verbose)
-    from gpugda.cli.warmup import warm_up
+    from gpugda.cli.devices import warm_up
 
     warm_up(device)
 
@@ -356,7 +355,7 @@ def doctor(
     """Say what is installed, found and missing, and how to mend it."""
     log_to_standard_error(verbose)
     if calibrate:
-        from gpugda.cli.calibrate import print_rates
+        from gpugda.cli.doctor import print_rates
 
         server = options.ServerOptions(username, password, database)
         print_rates(options.SourceOptions(source, server=server), device)

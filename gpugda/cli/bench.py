@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpugda.cli import options
-from gpugda.cli.failures import guarded, say
-from gpugda.cli.logs import log_to_standard_error
-from gpugda.cli.termination import terminated_as_by_hand
+from gpugda.cli.failures import guarded, log_to_standard_error, say, terminated_as_by_hand
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -1,17 +1,20 @@
-"""``gpugda devices``: lists the OpenCL devices."""
+"""``gpugda devices`` and ``gpugda warmup``: lists the devices, compiles the kernels in advance."""
 
 from __future__ import annotations
 
 import sys
+import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gpugda.cli.status import format_bytes
+from gpugda.cli.snapshot import format_bytes
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
     from gpugda.device.devices import DeviceInfo
 
-__all__ = ["device_line", "print_devices"]
+
+__all__ = ["device_line", "print_devices", "warm_up"]
 
 
 def print_devices() -> None:
@@ -35,3 +38,24 @@ def device_line(device: DeviceInfo) -> str:
         f"{device.name} ({device.type}, {device.compute_units} compute units, "
         f"{format_bytes(device.global_memory_bytes)}), {device.platform}"
     )
+
+
+def warm_up(device: str | None) -> None:
+    """Compiles the kernels that are not compiled yet for a device, and prints the time.
+
+    Raises:
+        DeviceError: There is no such device, or a kernel does not build.
+    """
+    from gpugda.config import requested_device
+    from gpugda.match.session import DeviceSession
+
+    started = time.monotonic()
+    with closing(DeviceSession(requested_device(device), None, "once")) as session:
+        name = session.info.name
+        if session.warm_soon():
+            session.warm()
+            sys.stdout.write(
+                f"compiled the kernels for {name} in {time.monotonic() - started:.0f} s\n"
+            )
+        else:
+            sys.stdout.write(f"the kernels for {name} are compiled\n")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from gpugda.cli.failures import EXIT_CODES
+from gpugda.cli.options import SourceOptions
+from gpugda.cli.run import open_accelerator
 from gpugda.errors import ConfigurationError, DeviceError, GpugdaError
 from gpugda.folders import can_write, has_room, others_can_change, spare_folder, spares
 from gpugda.types import first_line
@@ -20,9 +22,36 @@ from gpugda.types import first_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from gpugda.accelerator import Accelerator
     from gpugda.device.devices import DeviceInfo
 
-__all__ = ["Finding", "built", "diagnose", "print_diagnosis"]
+
+__all__ = ["Finding", "built", "diagnose", "print_diagnosis", "print_rates"]
+
+_SAMPLE = "sample:wordnet"
+
+
+def print_rates(source: SourceOptions, device: str | None) -> None:
+    """Measures and prints rates; without a source, only those of the device."""
+    named = source.address or os.environ.get("GPUGDA_SOURCE") or os.environ.get("NEO4J_URI")
+    if not named:
+        source = SourceOptions(_SAMPLE)
+    with open_accelerator(source, device) as accelerator:
+        _print(accelerator)
+
+
+def _print(accelerator: Accelerator) -> None:
+    for what, rates in accelerator.calibrate(again=True).items():
+        sys.stdout.write(f"{what}\n")
+        for name, value in rates.items():
+            sys.stdout.write(f"  {name.replace('_', ' '):<24}{_readable(name, value)}\n")
+
+
+def _readable(name: str, value: float) -> str:
+    if name.endswith("_per_second"):
+        return f"{value:,.0f}"
+    return f"{value * 1e3:.3f} ms"
+
 
 PACKAGES = ("gpugda", "numpy", "pyarrow", "neo4j", "neo4j-rust-ext", "pyopencl")
 OPTIONAL_PACKAGES = {

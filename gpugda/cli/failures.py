@@ -1,11 +1,14 @@
-"""Turns errors into a message and an exit code."""
+"""What a command says on standard error, and how it ends: log, errors, signals."""
 
 from __future__ import annotations
 
 import functools
 import logging
 import os
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,9 +23,18 @@ from gpugda.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["EXIT_CODES", "exit_code_of", "guarded", "report", "say"]
+
+__all__ = [
+    "EXIT_CODES",
+    "exit_code_of",
+    "guarded",
+    "log_to_standard_error",
+    "report",
+    "say",
+    "terminated_as_by_hand",
+]
 
 EXIT_CODES: tuple[tuple[type[GpugdaError], int], ...] = (
     (QueryError, 1),
@@ -120,3 +132,37 @@ def _forget_output() -> None:
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     os.close(sink)
+
+
+def log_to_standard_error(verbose: int) -> None:
+    """Sends the library's log to standard error."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logger = logging.getLogger("gpugda")
+    logger.setLevel(level)
+    # Always shown: the reason why the very first query waits.
+    logging.getLogger("gpugda.device").setLevel(min(level, logging.INFO))
+    if not logger.handlers:
+        logger.addHandler(_StandardError())
+
+
+class _StandardError(logging.Handler):
+    """Writes to the current ``sys.stderr``, which tests and notebooks replace."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(f"{record.levelname.lower()}: {self.format(record)}")
+
+
+@contextmanager
+def terminated_as_by_hand() -> Iterator[None]:
+    """Raises KeyboardInterrupt in the block at SIGTERM; then restores the earlier handler.
+
+    Does nothing outside the main thread, which alone may set handlers.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)

@@ -1,9 +1,10 @@
-"""``gpugda serve``: a Bolt server."""
+"""``gpugda serve`` and ``gpugda mcp``: a Bolt server, an MCP server."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gpugda.cli.failures import say
@@ -16,7 +17,29 @@ if TYPE_CHECKING:
     from gpugda.cli.options import SourceOptions
     from gpugda.serve.server import AsyncServer
 
-__all__ = ["ServeOptions", "serve_graph"]
+
+__all__ = ["ServeOptions", "serve_graph", "serve_tools"]
+
+
+def serve_tools(
+    source: SourceOptions,
+    rows: int,
+    seconds: float,
+    device: str | None,
+    memory_limit: str | None,
+) -> None:
+    """Serves until standard input ends.
+
+    Raises:
+        ConfigurationError: The package ``mcp`` is not installed.
+        GpugdaError: As `gpugda.connect` does.
+    """
+    if find_spec("mcp") is None:
+        raise ConfigurationError("gpugda mcp needs the package mcp: pip install 'gpugda[mcp]'.")
+    from gpugda.mcp.server import Limits, make_server
+
+    with open_accelerator(source, device, memory_limit) as accelerator:
+        make_server(accelerator, Limits(rows, seconds)).run("stdio")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,7 @@ def run_shell(
     with closing(ShellSession(source, query, output, device, memory_limit)) as session:
         try:
             if query.file is None and sys.stdin.isatty():
-                from gpugda.cli.history import open_history
-                from gpugda.cli.terminal import Terminal
+                from gpugda.cli.terminal import Terminal, open_history
 
                 session.open()
                 say(f"{session.greeting()}\nStatements end with ; and :help lists the commands.")

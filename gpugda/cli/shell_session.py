@@ -11,7 +11,7 @@ from gpugda.cli.parameters import parse_parameters
 from gpugda.cli.progress import RepeatedProgress
 from gpugda.cli.run import open_accelerator, show_result
 from gpugda.cli.script import Left, open_script, run_script
-from gpugda.cli.status import write_status
+from gpugda.cli.snapshot import write_status
 from gpugda.errors import ConfigurationError
 from gpugda.result.text import format_value
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from gpugda.errors import CypherExecutionError, CypherTypeError, UnsupportedQueryError
+from gpugda.errors import (
+    CypherExecutionError,
+    CypherTypeError,
+    MemoryLimitError,
+    UnsupportedQueryError,
+)
 from gpugda.expressions.kinds import kind_of_value
 from gpugda.expressions.numbers import saturated
 from gpugda.values import describe
 
 __all__ = [
     "LARGEST_POSITION",
+    "check_items",
+    "check_text",
     "check_token_name",
     "list_of",
     "not_callable",
@@ -20,6 +27,37 @@ __all__ = [
     "type_error",
     "whole",
 ]
+
+_MAX_ITEMS: Final = 1 << 26
+_MAX_CHARACTERS: Final = 1 << 30
+
+
+def check_items(count: int) -> None:
+    """Checks that a list of ``count`` elements may be created.
+
+    Raises:
+        MemoryLimitError: It exceeds the length limit.
+    """
+    if count > _MAX_ITEMS:
+        _refuse("list", "elements", count, _MAX_ITEMS)
+
+
+def check_text(count: int) -> None:
+    """Checks that a text of ``count`` characters may be created.
+
+    Raises:
+        MemoryLimitError: It exceeds the length limit.
+    """
+    if count > _MAX_CHARACTERS:
+        _refuse("text", "characters", count, _MAX_CHARACTERS)
+
+
+def _refuse(what: str, parts: str, count: int, most: int) -> None:
+    raise MemoryLimitError(
+        f"a {what} of {count} {parts} exceeds the limit of {most}: use a part of it, or UNWIND"
+        " its source"
+    )
+
 
 LARGEST_POSITION = 2**31 - 1
 

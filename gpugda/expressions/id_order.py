@@ -1,8 +1,4 @@
-"""Orders nodes and relationships by their ids, as Neo4j compares and sorts them.
-
-Node indexes ascend with the ids. Relationship indexes follow the rows of the data graph, so if ids
-came from a server, values to be ordered get ids in place of indexes.
-"""
+"""Ids of nodes and relationships: their order, and known ones as indexes."""
 
 from __future__ import annotations
 
@@ -13,12 +9,40 @@ import numpy as np
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.data.values.dictionaries import ObjectDictionary
 from gpugda.expressions.operands import Constant, Operand, used_codes
-from gpugda.values import Entity, Path
+from gpugda.values import Entity, Path, is_number
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["by_ids"]
+
+__all__ = ["by_ids", "index_of_element_id", "index_of_id"]
+
+
+def index_of_element_id(graph: DataGraph, kind: ColumnKind, text: Any) -> Any:
+    """The index of the node (or relationship) with this element id; -1 if there is none.
+
+    Null stays null, and a list becomes the list of its items' indexes.
+    """
+    if isinstance(text, list):
+        return [index_of_element_id(graph, kind, item) for item in text]
+    if isinstance(text, str):
+        return graph.index_of_element_id(text, of_nodes=kind is ColumnKind.NODE)
+    # A number must not be mistaken for an index.
+    return -1 if is_number(text) else text
+
+
+def index_of_id(graph: DataGraph, kind: ColumnKind, number: Any) -> Any:
+    """The index of the node (or relationship) with this id; -1 if there is none.
+
+    Null stays null, and a list becomes the list of its items' indexes.
+    """
+    if isinstance(number, list):
+        return [index_of_id(graph, kind, item) for item in number]
+    if not is_number(number):
+        return number
+    if isinstance(number, float) and not number.is_integer():
+        return -1
+    return graph.index_of_id(int(number), of_nodes=kind is ColumnKind.NODE)
 
 
 def by_ids(operand: Operand, graph: DataGraph | None) -> Operand:

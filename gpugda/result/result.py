@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.ports import NativeAnswer
-    from gpugda.result.arrow_values import EntityForm
+    from gpugda.result.arrow import EntityForm
     from gpugda.result.row_source import RowSource
     from gpugda.result.summary import Summary
 

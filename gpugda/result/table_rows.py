@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from neo4j.graph import Graph
 
     from gpugda.execute.result_table import ResultTable
-    from gpugda.result.arrow_values import EntityForm
+    from gpugda.result.arrow import EntityForm
     from gpugda.result.frames import FrameColumn
     from gpugda.result.neo4j_entities import Neo4jEntities
 

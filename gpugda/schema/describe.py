@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.data.patches.patched import whole
 from gpugda.data.values.column import ColumnKind, shown_values, to_values
-from gpugda.expressions.value_types import value_type
+from gpugda.expressions.printing import value_type
 from gpugda.schema.graph_schema import (
     Connection,
     GraphSchema,

@@ -11,9 +11,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from gpugda.accelerate.accelerators import Accelerators
+from gpugda.accelerate.accelerators import Accelerators, open_accelerator
 from gpugda.accelerate.gate import Gate
-from gpugda.accelerate.opening import open_accelerator
 from gpugda.config import parse_freshness
 from gpugda.errors import ConfigurationError
 from gpugda.serve import framing

@@ -12,7 +12,7 @@ import neo4j_servers
 import pytest
 
 import gpugda
-from gpugda.answer.row_identity import row_identity
+from gpugda.answer.watching import row_identity
 from gpugda.errors import StaleSnapshotError
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from gpugda.execute.display import text_of
 from gpugda.execute.entry_windows import windows_of
 from gpugda.execute.operator import Operator
 from gpugda.expressions.evaluate import evaluate_value
-from gpugda.expressions.membership import is_in
+from gpugda.expressions.list_columns import is_in
 from gpugda.expressions.operands import Constant, distinct_values
 from gpugda.values import group_key
 

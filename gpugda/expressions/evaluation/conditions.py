@@ -12,10 +12,9 @@ from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.compare_columns import compare, equal
 from gpugda.expressions.evaluation.apply_function import apply_function
-from gpugda.expressions.id_order import by_ids
-from gpugda.expressions.known_ids import index_of_element_id, index_of_id
+from gpugda.expressions.id_order import by_ids, index_of_element_id, index_of_id
 from gpugda.expressions.label_columns import ENTITY_KINDS
-from gpugda.expressions.membership import is_in
+from gpugda.expressions.list_columns import is_in
 from gpugda.expressions.operands import (
     Constant,
     Evaluated,

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.evaluation.apply_function import apply_function
-from gpugda.expressions.label_columns import ENTITY_KINDS
+from gpugda.expressions.label_columns import ENTITY_KINDS, property_of_entities
 from gpugda.expressions.list_columns import element_at, part_of
 from gpugda.expressions.operands import Constant, Evaluated, Operand
 from gpugda.expressions.operators import access
-from gpugda.expressions.property_columns import property_of_entities
 from gpugda.expressions.temporal.component_columns import component_column
 from gpugda.expressions.temporal.moment_columns import moments_of
 from gpugda.expressions.temporal.rows import DurationRows

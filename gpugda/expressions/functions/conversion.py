@@ -11,8 +11,7 @@ from gpugda.expressions.checks import list_of, type_error
 from gpugda.expressions.functions.registry import Function, signature
 from gpugda.expressions.kinds import kind_of_value
 from gpugda.expressions.numbers import LARGEST, SMALLEST, saturated
-from gpugda.expressions.printing import text_of
-from gpugda.expressions.value_types import value_type
+from gpugda.expressions.printing import text_of, value_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable

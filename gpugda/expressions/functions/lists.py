@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import CypherArgumentError, CypherExecutionError
-from gpugda.expressions.checks import list_of, whole
+from gpugda.expressions.checks import check_items, list_of, whole
 from gpugda.expressions.functions.registry import CYPHER_25, Function, signature
 from gpugda.expressions.kinds import kind_of_value
-from gpugda.expressions.length_limits import check_items
 from gpugda.values import group_key, order_key
 
 if TYPE_CHECKING:

@@ -8,9 +8,15 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import CypherArgumentError, UnsupportedQueryError
-from gpugda.expressions.checks import LARGEST_POSITION, position, string, type_error, whole
+from gpugda.expressions.checks import (
+    LARGEST_POSITION,
+    check_text,
+    position,
+    string,
+    type_error,
+    whole,
+)
 from gpugda.expressions.functions.registry import Function, signature
-from gpugda.expressions.length_limits import check_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

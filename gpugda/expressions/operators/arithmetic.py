@@ -7,8 +7,8 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import CypherArithmeticError, CypherTypeError
+from gpugda.expressions.checks import check_items, check_text
 from gpugda.expressions.kinds import kind_of_value
-from gpugda.expressions.length_limits import check_items, check_text
 from gpugda.expressions.numbers import SMALLEST, long
 from gpugda.expressions.printing import text_of
 from gpugda.expressions.temporal import arithmetic as temporal

@@ -6,12 +6,9 @@ import pytest
 from fake_driver import READ, FakeDevice, FakeDriver
 
 import gpugda
-from gpugda.accelerate.accelerators import Accelerators
-from gpugda.accelerate.bookmarks import KnownBookmarks
+from gpugda.accelerate.accelerators import Accelerators, Later, NeverError
 from gpugda.accelerate.driver import AcceleratedDriver
-from gpugda.accelerate.gate import Gate
-from gpugda.accelerate.later import Later, NeverError
-from gpugda.accelerate.tally import Tally
+from gpugda.accelerate.gate import Gate, KnownBookmarks, Tally
 from gpugda.errors import ConfigurationError
 
 
@@ -51,7 +48,7 @@ def test_an_accelerator_opened_after_closing_is_closed():
 
 
 def test_a_failed_start_is_tried_again(monkeypatch):
-    monkeypatch.setattr("gpugda.accelerate.later._RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("gpugda.accelerate.accelerators._RETRY_SECONDS", 0.0)
     outcomes = iter([OSError("no connection\nmore"), "made"])
 
     def make():
@@ -102,7 +99,7 @@ def test_a_tally_merges_similar_reasons_and_bounds_them():
 
 
 def test_the_number_of_known_bookmarks_is_bounded(monkeypatch):
-    monkeypatch.setattr("gpugda.accelerate.bookmarks._MAX_BOOKMARKS", 2)
+    monkeypatch.setattr("gpugda.accelerate.gate._MAX_BOOKMARKS", 2)
     known = KnownBookmarks()
     known.add(["a", "b"])
     known.add(["a", "c"])

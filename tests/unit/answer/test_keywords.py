@@ -4,7 +4,7 @@ import pytest
 
 import gpugda
 from gpugda.accelerator import Accelerator
-from gpugda.answer.keywords import _OF_CONNECT, OPTIONS, check_keywords
+from gpugda.answer.driver_query import _OF_CONNECT, OPTIONS, check_keywords
 
 TEXT = "MATCH (n {name: $name, `a b`: $`a b`}) WHERE n.x <> '$quoted' RETURN n"
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from gpugda.answer.mailbox import Mailbox
+from gpugda.answer.watching import Mailbox
 
 
 def test_items_come_in_order_then_the_error_once_then_the_end():

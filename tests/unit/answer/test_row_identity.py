@@ -5,7 +5,7 @@ import neo4j.spatial
 import neo4j.time
 import pytest
 
-from gpugda.answer.row_identity import row_identity
+from gpugda.answer.watching import row_identity
 
 GRAPH = neo4j.graph.Graph()
 

@@ -5,7 +5,7 @@ import stat
 import pytest
 from prompt_toolkit.history import InMemoryHistory
 
-from gpugda.cli.history import MAX_ENTRIES, FileHistory, is_secret, open_history
+from gpugda.cli.terminal import MAX_ENTRIES, FileHistory, is_secret, open_history
 
 
 @pytest.fixture

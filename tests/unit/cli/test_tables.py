@@ -5,7 +5,7 @@ import io
 import pytest
 
 from gpugda.cli.formats import Format, table_text, write_result
-from gpugda.cli.status import format_bytes
+from gpugda.cli.snapshot import format_bytes
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
 

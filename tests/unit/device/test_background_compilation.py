@@ -17,7 +17,6 @@ from gpugda.match.session import DeviceSession
 CHILD = """
 import json, os, sys
 import gpugda
-from gpugda.device import first_launch
 from gpugda.match.session import DeviceSession
 
 session = DeviceSession(None, None, "once")

@@ -6,7 +6,7 @@ import pytest
 
 import gpugda
 from gpugda.errors import MemoryLimitError, UnsupportedQueryError
-from gpugda.expressions import length_limits
+from gpugda.expressions import checks
 
 ENGINES = ("gpu", "reference")
 
@@ -35,8 +35,8 @@ def accelerator():
 def test_a_value_that_is_too_long_is_refused(
     accelerator, monkeypatch, engine: str, query: str, message: str
 ) -> None:
-    monkeypatch.setattr(length_limits, "_MAX_ITEMS", 1 << 12)  # independent of the machine
-    monkeypatch.setattr(length_limits, "_MAX_CHARACTERS", 1 << 16)
+    monkeypatch.setattr(checks, "_MAX_ITEMS", 1 << 12)  # independent of the machine
+    monkeypatch.setattr(checks, "_MAX_CHARACTERS", 1 << 16)
     parameters = {"text": "a" * 4_000, "many": [1] * 10}
     given = {name: value for name, value in parameters.items() if f"${name}" in query}
     with pytest.raises(MemoryLimitError, match=message):

@@ -16,12 +16,12 @@ from neo4j.time import Date, Duration
 from gpugda import values
 from gpugda.data.values.columns import Column, ColumnKind, column_from_values
 from gpugda.errors import CypherTypeError, ParameterMissingError, UnsupportedQueryError
+from gpugda.expressions.compare_columns import numbers_equal, numbers_less
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate, evaluate_operand, evaluate_truth
-from gpugda.expressions.number_columns import numbers_equal, numbers_less
+from gpugda.expressions.evaluation.evaluator import sole_operand
 from gpugda.expressions.operands import Constant, value_at
 from gpugda.expressions.parameters import Parameters
-from gpugda.expressions.simplify import sole_operand
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
 from gpugda.values import Entity

@@ -14,9 +14,8 @@ from gpugda.expressions.compare_columns import equal
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.expressions.list_columns import element_at, is_in_lists, part_of
+from gpugda.expressions.list_columns import element_at, is_in, is_in_lists, part_of
 from gpugda.expressions.lists import ColumnLists
-from gpugda.expressions.membership import is_in
 from gpugda.expressions.operands import Constant, as_column, distinct_values
 from gpugda.expressions.operators import access
 from gpugda.expressions.parameters import Parameters

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from gpugda import values
 from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.expressions.compare_columns import numbers_at_most, numbers_equal, numbers_less
 from gpugda.expressions.computed_columns import column_of
-from gpugda.expressions.membership import is_in
-from gpugda.expressions.number_columns import numbers_at_most, numbers_equal, numbers_less
+from gpugda.expressions.list_columns import is_in
 from gpugda.expressions.operands import Constant, distinct_values, value_at
 from gpugda.expressions.scatter import selected_values
 

@@ -9,9 +9,9 @@ from gpugda.data.values.columns import column_from_values
 from gpugda.data.values.dictionaries import ObjectDictionary
 from gpugda.data.values.property_store import EntityProperties, PropertyNotReadError
 from gpugda.execute.result_table import ResultTable
+from gpugda.live.entities import entities_in
 from gpugda.result.arrow import arrow_table
 from gpugda.result.entities import PlainEntities
-from gpugda.result.entities_needed import entities_in
 from gpugda.result.neo4j_entities import Neo4jEntities
 from gpugda.values import Entity
 

@@ -222,7 +222,7 @@ def test_rows_are_written_as_plain_blocks_and_html(people):
 
 
 def test_a_path_against_a_relationship_is_drawn_backwards(people):
-    from gpugda.result.plain_records import plain_value
+    from gpugda.result.record_rows import plain_value
     from gpugda.result.text import format_value
 
     _, bob, knows = people
