@@ -14,6 +14,7 @@ from gpugda.query import ast
 from gpugda.query.lexer import tokenise
 from gpugda.query.parser import parse, tree_of
 from gpugda.query.prepare import QUERIES_KEPT
+from gpugda.query.shapes import all_names
 from gpugda.query.walk import walk
 from gpugda.types import Span
 
@@ -88,8 +89,13 @@ def names_of(query: Statement) -> set[KindAndName]:
 def _element_kinds(tree: ast.Query, nodes: Iterable[ast.Node]) -> dict[str, bool]:
     """True for each name that is certainly a relationship, False for each that is a node."""
     last = [part.clauses[-1] for part in tree.parts]
-    ends = [e.projection for e in last if isinstance(e, ast.Return) and not e.projection.order_by]
-    unread = {id(item) for projection in ends for item in projection.items}
+    ends = [each.projection for each in last if isinstance(each, ast.Return)]
+    unread = {
+        id(item)
+        for end in ends
+        for item in end.items
+        if item.name not in all_names(sort.expression for sort in end.order_by)
+    }
     found: dict[str, bool] = {}
     aliases: list[tuple[str, str]] = []
     others: set[str] = set()
