@@ -79,7 +79,7 @@ def test_an_unwritable_folder_of_parquet_is_refused(accelerator, tmp_path):
     with pytest.raises(SourceError, match="cannot be made"):
         accelerator.to_parquet(tmp_path / "none" / "out")
     with (
-        gpugda.connect(gpugda.graph({"id": [1], "_labels": ["x"]})) as other,
+        gpugda.connect(gpugda.graph({"id": [1], "_labels": ["x"]}, labels="label")) as other,
         pytest.raises(ConfigurationError, match="the property '_labels' is called like"),
     ):
         other.to_parquet(tmp_path / "out")
