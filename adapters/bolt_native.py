@@ -61,8 +61,11 @@ def run_native(
         try:
             return _answer(connection, session, query, parameters, progress)
         except (Neo4jError, DriverError) as error:
-            over = timeout is not None and monotonic() - started >= timeout
-            if guard.fired or (over and is_timeout(error)):
+            waited = monotonic() - started
+            over = timeout is not None and waited >= timeout and is_timeout(error)
+            # The driver gives up a silent server at the same moment as the guard.
+            silent = limit is not None and waited >= limit and isinstance(error, DriverError)
+            if guard.fired or over or silent:
                 raise QueryTimeoutError(
                     f"The query took longer than its {timeout:g} s in {connection.facts.product}; "
                     "nothing is returned. Give it more time, or make it smaller."
