@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from gpugda.data.values.arrow_numbers import arrow_numbers
 from gpugda.data.values.columns import Column, column_from_arrow, column_from_values
-from gpugda.data.values.temporal import zone_name
+from gpugda.data.values.temporal import neo4j_time, zone_name
 from gpugda.errors import SourceError
 
 __all__ = ["TableColumns", "one_array", "open_table"]
@@ -283,12 +283,29 @@ def _numpy_column(values: Any, origin: str, name: object) -> Any:
         return values.tolist()
     if values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in _COARSE_UNITS:
         values = values.astype("datetime64[s]")  # the driver sends them as local date-times
+    if values.dtype.kind == "m":
+        return _durations(values)
     if values.dtype.kind in "iu" and values.dtype.isnative:
         return arrow_numbers(values)
     try:
         return pa.array(values)
     except pa.ArrowException:
         return values.tolist()
+
+
+def _durations(values: Any) -> list[Any]:
+    """Seconds and nanoseconds, as the driver sends those of pandas."""
+    if np.datetime_data(values.dtype)[0] in ("generic", "Y", "M"):
+        return list(values)  # refused: they have no length in seconds
+    elapsed = values.astype("timedelta64[ns]")
+    missing = np.isnat(values).tolist()
+    if not np.all((elapsed.astype(values.dtype) == values) | missing):
+        return list(values)  # refused: nanoseconds do not hold them
+    make = neo4j_time().Duration
+    return [
+        None if gone else make(nanoseconds=ticks)
+        for ticks, gone in zip(elapsed.astype(np.int64).tolist(), missing, strict=True)
+    ]
 
 
 # ------------------------------------------------------------------ pandas

@@ -399,6 +399,19 @@ def test_timedeltas_of_pandas_have_seconds_but_no_days():
         assert [tuple(each) for each in properties(load(frame))["x"][:1]] == [tuple(expected)]
 
 
+@pytest.mark.parametrize("unit", ["W", "D", "h", "m", "s", "ms", "us", "ns"])
+def test_timedeltas_of_numpy_are_those_of_pandas(unit):
+    weeks = np.array([1, "NaT"], "timedelta64[W]").astype(f"timedelta64[{unit}]")
+    found = properties(load({"id": [1, 2], "x": weeks}))["x"]
+    assert found == [neo4j.time.Duration(seconds=7 * 86_400), None]
+
+
+@pytest.mark.parametrize("wrong", [(2**62, "s"), (1, "ps"), (1, "M"), (1, "Y")])
+def test_timedeltas_that_nanoseconds_do_not_hold_are_refused(wrong):
+    with pytest.raises(SourceError, match=r"column 'x': .*timedelta64"):
+        load({"id": [1], "x": np.array([wrong[0]], f"timedelta64[{wrong[1]}]")})
+
+
 # ------------------------------------------------------------------ names and forms
 def test_columns_are_found_by_usual_names():
     graph = load({"Node_ID": [1, 2]}, {"R": {"Src": [1], "Dst": [2], "id": [7]}})
