@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -28,6 +29,7 @@ _BLOCK_BYTES = 8 << 20
 _BLANKS = re.compile(rb"[ \t]+")
 _DELIMITERS = (",", ";", "|")
 _NO_ATTRIBUTES = re.compile(rb"[ \t,;|]+\{\}[ \t]*(?=\r?$)", re.MULTILINE)
+_ATTRIBUTES = re.compile(rb"\{[^}].*\}[ \t]*\r?$", re.MULTILINE)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
 _BANNER = re.compile(rb"%%MatrixMarket\s+matrix\s+(\w+)\s+(\w+)", re.IGNORECASE)
 
@@ -59,6 +61,8 @@ def read_edge_list(given: EdgeFile) -> TableColumns:
         SourceError: A line has more or fewer fields than there are columns, ….
     """
     given.file.refuse_missing()
+    if not given.columns and _ATTRIBUTES.search(next(_edge_lines(given))):
+        return _with_attributes(given)
     edges = _noticed(given)
     name, skipped = edges.file.name, edges.skipped or 0
     header = ImportHeader(tuple(HeaderField("PROPERTY", name) for name in edges.columns))
@@ -75,6 +79,42 @@ def read_edge_list(given: EdgeFile) -> TableColumns:
         for place, name in enumerate(edges.columns)
     }
     return TableColumns(name, columns_of, row - 1 - skipped, is_text=True)
+
+
+def _with_attributes(edges: EdgeFile) -> TableColumns:
+    """Two ids and a dict per line, as NetworkX writes edges with attributes."""
+    ends: list[list[str]] = []
+    found: list[dict[str, object]] = []
+    lines = (line for block in _edge_lines(edges) for line in block.splitlines() if line.strip())
+    for number, line in enumerate(lines, 1):
+        ids, brace, rest = line.decode("utf-8", "replace").partition("{")
+        fields = ids.replace(edges.delimiter or _delimiter(ids.encode()) or " ", " ").split()
+        attributes = _literal(brace + rest) if brace else {}
+        if len(fields) != 2 or attributes is None:
+            raise SourceError(
+                f"{edges.file.name}: edge {number}: {line.decode('utf-8', 'replace')[:60]!r} is "
+                "not two ids and a dict of other attributes, as in other lines: 1 2 {'weight': 3}"
+            )
+        ends.append(fields)
+        found.append(attributes)
+    columns: dict[str, object] = {
+        name: pa.array([each[place] for each in ends], pa.string())
+        for place, name in enumerate(("source", "target"))
+    }
+    names = dict.fromkeys(name for each in found for name in each)
+    columns |= {name: [each.get(name) for each in found] for name in names}
+    return TableColumns(edges.file.name, columns, len(ends), is_text=True)
+
+
+def _literal(text: str) -> dict[str, object] | None:
+    """A dict of Python's literals by texts that are no names of ends; None for other texts."""
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        return None
+    return None if {"source", "target"} & set(value) else value
 
 
 # ------------------------------------------------------------------ what is noticed

@@ -143,7 +143,7 @@ def with_types(
         if name in ids:
             columns[name] = column.cast(pa.int64()) if ids[name] else column
         elif name not in texts:
-            columns[name] = _typed(column)
+            columns[name] = column if isinstance(column, list) else _typed(column)
     return TableColumns(table.origin, columns, table.count)
 
 

@@ -171,6 +171,8 @@ def read_edges(
 ) -> GraphSource:
     """A source from edge lists: lines of two ids, without nodes; also Matrix Market (``.mtx``).
 
+    A line may end with a dict, as NetworkX writes attributes: ``1 2 {'weight': 3}``.
+
     Args:
         files: One or more paths; ``.gz``, ``.xz`` and a ``.zip`` of one file are supported.
         type: The type of all relationships.

@@ -257,6 +257,23 @@ def test_edge_lists_of_networkx_and_without_comments_are_read(tmp_path, text, op
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 2 {'w': 1}\n2 3 {'w': 2}\n", [[1, 2, {"w": 1}], [2, 3, {"w": 2}]]),
+        ("1 2 {'w':1.5, 'name': 'a b'}\n", [[1, 2, {"w": 1.5, "name": "a b"}]]),
+        ("# x\n1 2 {}\r\n2 3 {'w': [1, 2], 'x': None}\r\n", [[1, 2, {}], [2, 3, {"w": [1, 2]}]]),
+        ("a,b,{'w': 'x'}\nb,c", [["a", "b", {"w": "x"}], ["b", "c", {}]]),
+    ],
+)
+def test_edges_with_attributes_of_networkx_are_read(tmp_path, text, expected):
+    path = tmp_path / "edges.txt"
+    path.write_text(text, newline="")
+    accelerator = gpugda.connect(gpugda.read_edges(path))
+    query = "MATCH (a)-[r]->(b) RETURN a.id, b.id, properties(r)"
+    assert accelerator.run(query, engine="reference").values() == expected
+
+
 def test_an_edge_list_is_read_in_blocks(tmp_path, monkeypatch):
     from gpugda_adapters import edge_lists
 
@@ -272,6 +289,11 @@ def test_an_edge_list_is_read_in_blocks(tmp_path, monkeypatch):
     ("text", "options", "error", "message"),
     [
         ("1 2\n1 2 3\n", {}, SourceError, "row 2: has 3 fields where the header has 2"),
+        ("1 2 3 {'w': 1}\n", {}, SourceError, "edge 1: .* is not two ids and a dict"),
+        ("1 2 {'w': 1}\n2 3 4", {}, SourceError, "edge 2: .* is not two ids and a dict"),
+        ("1 2 {'w': f()}\n", {}, SourceError, "edge 1: .* is not two ids and a dict"),
+        ("1 2 {1: 1}\n", {}, SourceError, "edge 1: .* is not two ids and a dict"),
+        ("1 2 {'source': 1}\n", {}, SourceError, "edge 1: .* a dict of other attributes"),
         ("1 2\n", {"columns": ["source"]}, ConfigurationError, "must name 'source' and 'target'"),
         ("1 2\n", {"columns": ["source", "target", "source"]}, ConfigurationError, "same name"),
         ("1 2\n", {"type": ""}, ConfigurationError, "has a type"),
