@@ -411,9 +411,11 @@ def _is_plain(query: Query) -> bool:
 
 
 def _found_by_expansions(tree: logical.Logical) -> frozenset[str]:
-    """The lists of relationships that expansions below add to the rows."""
+    """The lists of relationships that expansions below add, and no projection hides or renames."""
     found: set[str] = set()
     while not isinstance(tree, logical.Unit | logical.Argument | logical.Union):
+        if isinstance(tree, logical.Project) and not tree.keeps:
+            break
         if isinstance(tree, logical.Expand):
             found.add(tree.relationships)
         tree = tree.input

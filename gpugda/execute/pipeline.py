@@ -264,8 +264,7 @@ class QueryPlan:
         from gpugda.execute.sizing import parameter_sizes, physical_plan  # runs need neither
 
         sizes = parameter_sizes(values)
-
-        key = self.pipeline.query.text, self.strategy, device, server, tuple(sorted(sizes.items()))
+        key = self.pipeline.query.text, self.strategy, device, server, frozenset(sizes.items())
         kept = self.kept.get(key, KeptPhysical)
         found = kept.plan
         if found is None or not found[0].holds_for(self.graph):

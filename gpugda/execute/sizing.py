@@ -56,20 +56,12 @@ if TYPE_CHECKING:
 
 __all__ = ["parameter_sizes", "physical_plan", "sized"]
 
-_UNKNOWN_LENGTH: Final = 5.0
-"""Elements of a list of unknown length."""
 _LINEAR: Final = 3.0
 """Pairs per candidate relationship of a count that joins no rows."""
-_SAMPLE: Final = 4096
 _FIRST_ROWS: Final = 1000.0
 """Rows of the first chunk of a join that may stop early."""
 _BIDIRECTIONAL: Final = 15.0
 """Relationships that the database follows per pair of a shortest path, at most."""
-_LARGE: Final = 1 << 20
-"""Relationships from which no arrays of all nodes are computed for an estimate."""
-
-
-_ABOVE: Final = (ast.ComparisonOperator.GREATER, ast.ComparisonOperator.GREATER_EQUAL)
 
 
 def physical_plan(
@@ -104,14 +96,21 @@ def sized(
 
 
 def parameter_sizes(values: Mapping[str, Any]) -> dict[str, int]:
-    """What plans depend on: whole numbers, for LIMIT, and lengths of lists as powers of two."""
+    """What plans depend on: whole numbers, for LIMIT, and lengths of lists, as powers of two.
+
+    Rounded, since a query that looks up one id after another would be planned for each.
+    """
     sizes: dict[str, int] = {}
     for name, given in values.items():
         if isinstance(given, int) and not isinstance(given, bool):
-            sizes[name] = given
+            sizes[name] = _power_of_two(given)
         elif isinstance(given, (list, tuple)):
-            sizes[name] = 1 << max(len(given) - 1, 0).bit_length()
+            sizes[name] = _power_of_two(max(len(given), 1))
     return sizes
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << min(max(number - 1, 0).bit_length(), 63) if number > 0 else 0
 
 
 def _operators(operator: Operator) -> Iterable[Operator]:

@@ -106,8 +106,9 @@ class NumberedSteps:
 
     def listed(self, used: NDArray[np.uint64]) -> Column:
         """Sets of relationships as a column of lists."""
-        places = np.arange(len(self.numbers), dtype=np.uint64)
-        is_there = (used[:, None] >> places) & np.uint64(1)
+        octets = used.astype("<u8").view(np.uint8).reshape(-1, 8)  # a byte for each bit, not eight
+        count = len(self.numbers)
+        is_there = np.unpackbits(octets, axis=1, count=count, bitorder="little")
         _, taken = np.nonzero(is_there)
         offsets = np.zeros(len(used) + 1, dtype=np.int64)
         np.cumsum(is_there.sum(axis=1, dtype=np.int64), out=offsets[1:])

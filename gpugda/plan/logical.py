@@ -194,6 +194,7 @@ class Expand:
         by_group: True if ``most`` counts groups.
         given: Column with the bound list of relationships, in order of traversal; empty if none.
         apart: Columns of relationships, or of lists of them, that the paths may not contain.
+        clause: Number of the MATCH clause.
         once: True if equal rows may be dropped.
     """
 
@@ -221,6 +222,7 @@ class Expand:
     by_group: bool = False
     given: str = ""
     apart: tuple[str, ...] = ()
+    clause: int = 0
     once: bool = False
 
     @property

@@ -385,6 +385,7 @@ class PatternPlanner(PatternReader):
             closed=varying.left == varying.right and not self._path_of(varying).startswith("\0"),
             given=varying.given if forwards else "",
             apart=self._apart(varying, known),
+            clause=varying.clause,
         )
 
     def _apart(self, varying: Varying, known: set[str]) -> tuple[str, ...]:

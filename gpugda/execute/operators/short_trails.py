@@ -45,9 +45,11 @@ class ShortTrails(Operator):
         self._start = start
         self._walked = walked
         self._joined = joined
+        self._finds_too_many = False
 
     def choose(self, graph: DataGraph, strategy: str) -> None:
-        """Chooses the host if few trails are expected on this graph."""
+        """Chooses the host if few trails are expected on this graph, until it finds too many."""
+        self._finds_too_many = False
         few = graph.relationship_count <= _MAX_RELATIONSHIPS
         few = few and self._expected(graph, strategy) <= MAX_TRAILS
         self.children = (self._walked, self._joined) if few else (self._joined,)
@@ -66,11 +68,11 @@ class ShortTrails(Operator):
         return rows * sum(degree**length for length in range(1, asked.maximum + 1))
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
-        if self.children[0] is self._walked:
+        if self.children[0] is self._walked and not self._finds_too_many:
             try:
                 found = list(self._walked.batches(context))
             except TooManyTrailsError:
-                pass  # more than expected
+                self._finds_too_many = True  # the next run on this graph does not try again
             else:
                 yield from (batch.only(self.columns) for batch in found)
                 return

@@ -44,7 +44,8 @@ def unrolled(tree: logical.Expand, needed: frozenset[str]) -> tuple[logical.Matc
     conditional = tree.predicates or tree.tests or tree.path_predicates or tree.step
     if conditional or tree.relationships in needed or not 1 <= tree.minimum <= maximum:
         return None
-    if not {each.name for each in below.graph.relationships}.issuperset(tree.apart):
+    beside = {each.name for each in below.graph.relationships if each.clause == tree.clause}
+    if not beside.issuperset(tree.apart):
         return None
     if all(node.name != tree.start for node in below.graph.nodes):
         return None
@@ -63,7 +64,7 @@ def _chained(graph: QueryGraph, tree: logical.Expand, length: int) -> QueryGraph
             nodes.append(QueryNode(len(nodes), name))
     walked = [places[name] for name in (tree.start, *names, tree.end)]
     own = 1 + max((each.clause for each in graph.relationships), default=0)
-    clause = next((each.clause for each in graph.relationships if each.name in tree.apart), own)
+    clause = tree.clause if tree.apart else own
     relationships = list(graph.relationships)
     for number, (one, other) in enumerate(pairwise(walked)):
         incoming = tree.direction is Direction.INCOMING

@@ -72,3 +72,10 @@ def test_a_first_run_pays_fixed_costs_again(graph):
     one = physical(graph, "MATCH (p:Person) RETURN p.name")
     several = physical(graph, "MATCH (p:Person) WITH p LIMIT 10 MATCH (p)-[:KNOWS]->(q) RETURN q")
     assert 0 < one.first_seconds < several.first_seconds
+
+
+def test_ids_in_parameters_share_a_plan(graph):
+    text = "MATCH (p:Person {age: $age})-[:KNOWS]->(q) RETURN q"
+    plan = plan_of(prepare(text), graph, "extend")
+    assert plan.physical(values={"age": 33}) is plan.physical(values={"age": 60})
+    assert plan.physical(values={"age": -(2**70)}) == plan.physical(values={"age": 2**70})

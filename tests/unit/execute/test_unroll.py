@@ -77,6 +77,36 @@ def test_counts_of_unrolled_lengths_equal_the_references(
 
 
 @pytest.mark.usefixtures("joined")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (a)-[r]->(b)-[q]->(c) MATCH (a)-[r]->(b)-[*1..2]->(d) RETURN count(*)",
+        "MATCH (a)-[r]->(b) MATCH (a)-[r]->(b)-[s]->(c)-[*1..3]->(d) RETURN count(*)",
+    ],
+)
+def test_paths_keep_apart_from_relationships_of_their_own_clause(
+    accelerator: Any, query: str
+) -> None:
+    expected = accelerator.run(query, engine="reference").values()
+    assert accelerator.run(query, engine="gpu").values() == expected
+
+
+def test_trails_that_were_too_many_are_not_walked_again(
+    accelerator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits(monkeypatch, 1 << 20, 4)
+    walked = []
+    batches = Expand._batches
+    monkeypatch.setattr(
+        Expand, "_batches", lambda self, context: walked.append(1) or batches(self, context)
+    )
+    query = "MATCH (a)-[:R*1..3]->(b) RETURN count(*) AS twice"
+    first, second = (accelerator.run(query, engine="gpu").values() for _ in range(2))
+    assert first == second
+    assert len(walked) == 1
+
+
+@pytest.mark.usefixtures("joined")
 def test_the_plan_shows_patterns_of_each_length(accelerator: Any) -> None:
     shown = str(accelerator.explain("MATCH (a)-[:R*1..3]->(b) RETURN count(*)"))
     assert "expand" not in shown
