@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["ColumnNames", "GivenNames", "usual_ends"]
+__all__ = ["ColumnNames", "GivenNames", "begins_with_id", "usual_ends"]
 
 _IDS = ("id", "nodeid", "vertexid")
 _LABELS = ("labels",)
@@ -21,12 +21,11 @@ _ENDS = (
     ("src", "tgt"),
     ("source", "destination"),
     ("from", "to"),
-    ("start", "end"),
-    ("head", "tail"),
-    ("subject", "object"),
     ("id1", "id2"),
     ("node1", "node2"),
 )
+# Bare, these name properties of nodes as well: the start of a project, the subject of a mail.
+_AMBIGUOUS_ENDS = (("start", "end"), ("head", "tail"), ("subject", "object"))
 _SUFFIXES = ("nodeid", "vertexid", "node", "vertex", "id")
 
 
@@ -99,21 +98,38 @@ class GivenNames:
         )
 
 
-def usual_ends(columns: Collection[str]) -> tuple[str, str] | None:
+def usual_ends(columns: Collection[str], *, certain: bool = False) -> tuple[str, str] | None:
     """The names of the columns of start and end nodes, if they have usual names.
 
     ``source`` and ``target``, ``from`` and ``to``, ``src_id`` and ``dst_id``, ``FromNodeId`` and
     ``ToNodeId``, …; columns named ``_source`` and ``_target`` are preferred.
+
+    Args:
+        columns: The table's columns.
+        certain: True to ignore names that properties of nodes have, too, as ``start`` and ``end``.
     """
     if {"_source", "_target"} <= set(columns):
         return "_source", "_target"
     plain = _by_plain_name(columns)
     bare = {_without_suffix(name): column for name, column in reversed(plain.items())}
-    for names in (plain, bare):
-        for source, target in _ENDS:
+    suffixed = {
+        _without_suffix(name): column
+        for name, column in reversed(plain.items())
+        if _without_suffix(name) != name
+    }
+    choices = [(plain, _ENDS), (bare, _ENDS), (suffixed, _AMBIGUOUS_ENDS)]
+    if not certain:
+        choices += [(plain, _AMBIGUOUS_ENDS), (bare, _AMBIGUOUS_ENDS)]
+    for names, ends in choices:
+        for source, target in ends:
             if source in names and target in names:
                 return names[source], names[target]
     return None
+
+
+def begins_with_id(columns: Collection[str]) -> bool:
+    """True if the first column is named like an id, such as ``project_id``."""
+    return _plain(next(iter(columns), "")).endswith("id")
 
 
 def _own(name: str, columns: Collection[str]) -> str | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import logging
 import re
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from gpugda.config import machine_bytes
+from gpugda.data.build import MAX_COUNT
 from gpugda.errors import SourceError
 
 from .column_names import usual_ends
@@ -25,7 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EdgeFile", "is_number", "matrix_order", "read_edge_list", "usual_columns"]
 
+logger = logging.getLogger("gpugda.adapters.edges")
+
 _BLOCK_BYTES = 8 << 20
+_NOTICED_LINES = 100
+_ID_BYTES = 8
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANKS = re.compile(rb"[ \t]+")
 _DELIMITERS = (",", ";", "|")
 _NO_ATTRIBUTES = re.compile(rb"[ \t,;|]+\{\}[ \t]*(?=\r?$)", re.MULTILINE)
@@ -41,8 +49,8 @@ class EdgeFile:
     Args:
         file: The file.
         columns: Names of the columns, including those of both ends; empty if they are noticed.
-        delimiter: Separates fields; None if it is noticed: one that the first line has, else any
-            number of blanks and tabs.
+        delimiter: Separates fields; a blank stands for any number of blanks and tabs. None if it is
+            noticed.
         comments: Prefixes of comment lines.
         skipped: Number of lines, without comments, before the edges; None if it is noticed.
     """
@@ -65,7 +73,7 @@ def read_edge_list(given: EdgeFile) -> TableColumns:
         return _with_attributes(given)
     edges = _noticed(given)
     name, skipped = edges.file.name, edges.skipped or 0
-    header = ImportHeader(tuple(HeaderField("PROPERTY", name) for name in edges.columns))
+    header = ImportHeader(tuple(HeaderField("PROPERTY", column) for column in edges.columns))
     rules = ReadRules(CsvFormat(edges.delimiter or " ", ""))
     blocks = []
     row = 1 + skipped
@@ -74,26 +82,32 @@ def read_edge_list(given: EdgeFile) -> TableColumns:
         if columns is not None:
             blocks.append(columns)
             row += len(columns[0])
+    count = row - 1 - skipped
+    if table_kind(name) in MATRIX:
+        _check_entries(edges.file, count)
     columns_of = {
-        name: pa.chunked_array([block[place] for block in blocks], pa.string())
-        for place, name in enumerate(edges.columns)
+        column: pa.chunked_array([block[place] for block in blocks], pa.string())
+        for place, column in enumerate(edges.columns)
     }
-    return TableColumns(name, columns_of, row - 1 - skipped, is_text=True)
+    return TableColumns(name, columns_of, count, is_text=True)
 
 
 def _with_attributes(edges: EdgeFile) -> TableColumns:
     """Two ids and a dict per line, as NetworkX writes edges with attributes."""
     ends: list[list[str]] = []
     found: list[dict[str, object]] = []
-    lines = (line for block in _edge_lines(edges) for line in block.splitlines() if line.strip())
-    for number, line in enumerate(lines, 1):
-        ids, brace, rest = line.decode("utf-8", "replace").partition("{")
-        fields = ids.replace(edges.delimiter or _delimiter(ids.encode()) or " ", " ").split()
-        attributes = _literal(brace + rest) if brace else {}
+    sample = [_ids(line.decode("utf-8", "replace"))[0] for line in _first_lines(edges)]
+    mark = _mark(edges, sample, len(("source", "target")))
+    for number, line in enumerate(_lines(edges), 1):
+        text = _decoded(line, edges.file)
+        ids, literal = _ids(text)
+        fields = _split(ids, mark)
+        fields = fields[:-1] if literal and not fields[-1] else fields
+        attributes = _literal(literal) if literal else {}
         if len(fields) != 2 or attributes is None:
             raise SourceError(
-                f"{edges.file.name}: edge {number}: {line.decode('utf-8', 'replace')[:60]!r} is "
-                "not two ids and a dict of other attributes, as in other lines: 1 2 {'weight': 3}"
+                f"{edges.file.name}: edge {number}: {text[:60]!r} is not two ids and a dict of "
+                "other attributes, as in other lines: 1 2 {'weight': 3}"
             )
         ends.append(fields)
         found.append(attributes)
@@ -104,6 +118,12 @@ def _with_attributes(edges: EdgeFile) -> TableColumns:
     names = dict.fromkeys(name for each in found for name in each)
     columns |= {name: [each.get(name) for each in found] for name in names}
     return TableColumns(edges.file.name, columns, len(ends), is_text=True)
+
+
+def _ids(line: str) -> tuple[str, str]:
+    """The ids of a line, without the delimiter after them, and the text of its dict."""
+    ids, brace, rest = line.partition("{")
+    return (re.sub(r"[ \t]*[,;|]?[ \t]*$", "", ids) if brace else ids), brace + rest
 
 
 def _literal(text: str) -> dict[str, object] | None:
@@ -121,29 +141,90 @@ def _literal(text: str) -> dict[str, object] | None:
 def _noticed(given: EdgeFile) -> EdgeFile:
     """With a delimiter, names of columns, and the number of lines before the edges."""
     if table_kind(given.file.name) in MATRIX:
-        return replace(given, columns=_matrix(given.file)[0], skipped=1)
-    first, second = ([*_first_lines(given), b"", b""])[:2]
-    mark = given.delimiter if given.delimiter is not None else _delimiter(first)
-    fields, below = ([each.strip() for each in _split(line, mark)] for line in (first, second))
+        return replace(given, columns=_matrix(given.file).columns, skipped=1)
+    lines = [line.decode("utf-8", "replace") for line in _first_lines(given)]
+    mark = _mark(given, lines, len(given.columns))
+    fields, below = (_split(line, mark) for line in [*lines, "", ""][:2])
     is_header = not given.columns and _is_header(fields, below)
+    if is_header and usual_ends(fields) is None:
+        logger.warning("%s: the first line is read as a header: %s", given.file.name, lines[0])
+    if is_header and "\ufffd" in lines[0]:
+        _decoded(_first_lines(given)[0], given.file)
     columns = given.columns or (_renamed(fields) if is_header else usual_columns(len(fields)))
     return replace(given, delimiter=mark, columns=columns, skipped=int(is_header))
 
 
+def _lines(edges: EdgeFile) -> Iterator[bytes]:
+    return (line for block in _edge_lines(edges) for line in block.splitlines() if line.strip())
+
+
 def _first_lines(edges: EdgeFile) -> list[bytes]:
-    lines = (line for block in _edge_lines(edges) for line in block.splitlines() if line.strip())
-    return list(islice(lines, 2))
+    return list(islice(_lines(edges), _NOTICED_LINES))
 
 
-def _delimiter(line: bytes) -> str | None:
-    """The delimiter of a line; None for blanks and tabs, unless a field has blanks within."""
-    if b"\t" in line and len(line.split()) > len(line.split(b"\t")):
-        return "\t"
-    return next((mark for mark in _DELIMITERS if mark.encode() in line), None)
+def _decoded(line: bytes, file: InputFile) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        shown = line.decode("utf-8", "replace")[:60]
+        raise SourceError(f"{file.name}: {shown!r} is not UTF-8; save the file as UTF-8") from None
 
 
-def _split(line: bytes, mark: str | None) -> list[str]:
-    return line.decode("utf-8", "replace").strip().split(mark)
+def _mark(edges: EdgeFile, lines: list[str], width: int) -> str | None:
+    """The delimiter of a file's first lines; None for any number of blanks and tabs.
+
+    Args:
+        edges: The file.
+        lines: Its first lines.
+        width: The number of fields; 0 if it is unknown.
+
+    Raises:
+        SourceError: Two are possible.
+    """
+    if edges.delimiter is not None:
+        return None if edges.delimiter == " " else edges.delimiter
+    possible = {
+        mark: rows
+        for mark in (*_DELIMITERS, "\t", None)
+        if _is_even(rows := [_split(line, mark) for line in lines], width)
+    }
+    clean = [mark for mark in possible if mark in _DELIMITERS and _is_clean(possible[mark])]
+    choices: list[str | None] = [*clean] or [*possible]
+    choices = [mark for mark in choices if all(map(is_number, possible[mark][-1][:2]))] or choices
+    if "\t" in choices:
+        return None if possible["\t"] == possible.get(None) else "\t"
+    if len(choices) > 1:
+        shown = " or ".join(repr(mark or " ") for mark in choices)
+        raise SourceError(
+            f"{edges.file.name}: the delimiter of {lines[0][:60]!r} may be {shown}; "
+            "say which: gpugda.read_edges(file, delimiter=…)"
+        )
+    if choices:
+        return choices[0]
+    # The lines have different lengths, which is refused when they are read.
+    return next((mark for mark in _DELIMITERS if lines and mark in lines[0]), None)
+
+
+def _is_even(rows: list[list[str]], width: int) -> bool:
+    """True if all rows have two ends and the same number of fields."""
+    widths = {len(row) for row in rows}
+    return (
+        len(widths) == 1
+        and min(widths) > 1
+        and widths <= {width or min(widths)}
+        and all(row[0] and row[1] for row in rows)
+    )
+
+
+def _is_clean(rows: list[list[str]]) -> bool:
+    """True if no field has blanks within: these are not what separates the fields."""
+    return not any(len(field.split()) > 1 for row in rows for field in row)
+
+
+def _split(line: str, mark: str | None) -> list[str]:
+    # A tab at an end of the line is an empty field.
+    stripped = line.strip(" \r" if mark == "\t" else None)
+    return [field.strip() for field in stripped.split(mark)]
 
 
 def _is_header(fields: list[str], below: list[str]) -> bool:
@@ -173,16 +254,24 @@ def is_number(text: str) -> bool:
 
 
 # ------------------------------------------------------------------ Matrix Market
+class MatrixHeader(NamedTuple):
+    """What the head of a Matrix Market file says: the names of its columns, and two numbers."""
+
+    columns: tuple[str, ...]
+    order: int
+    entries: int
+
+
 def matrix_order(file: InputFile) -> int | None:
     """The number of rows, which are the nodes, of a Matrix Market file; None for other files.
 
     Raises:
         SourceError: It is no matrix of numbers whose rows and columns are the same nodes.
     """
-    return _matrix(file)[1] if table_kind(file.name) in MATRIX else None
+    return _matrix(file).order if table_kind(file.name) in MATRIX else None
 
 
-def _matrix(file: InputFile) -> tuple[tuple[str, ...], int]:
+def _matrix(file: InputFile) -> MatrixHeader:
     file.refuse_missing()
     with file.open() as stream:
         start = stream.read(256)
@@ -197,12 +286,25 @@ def _matrix(file: InputFile) -> tuple[tuple[str, ...], int]:
             f"{file.name}: a matrix '{layout} {field}' is no graph; 'coordinate pattern', "
             "'coordinate real' and 'coordinate integer' are"
         )
-    if words[0] != words[1]:
+    order, width, entries = map(int, words)
+    if order != width:
         raise SourceError(
-            f"{file.name}: has {int(words[0]):,} rows and {int(words[1]):,} columns, which are not "
+            f"{file.name}: has {order:,} rows and {width:,} columns, which are not "
             "the same nodes; make a table of it for gpugda.graph, with ids of its own for each"
         )
-    return usual_columns(2 if field == "pattern" else 3), int(words[0])
+    if order > min(MAX_COUNT, machine_bytes() // _ID_BYTES):
+        raise SourceError(f"{file.name}: {order:,} rows are more nodes than a graph here can have")
+    return MatrixHeader(usual_columns(2 if field == "pattern" else 3), order, entries)
+
+
+def _check_entries(file: InputFile, count: int) -> None:
+    """Refuses a matrix that was cut off, or has more entries than it says."""
+    expected = _matrix(file).entries
+    if count != expected:
+        raise SourceError(
+            f"{file.name}: has {count:,} entries where its header has {expected:,}; "
+            "is the file complete?"
+        )
 
 
 # ------------------------------------------------------------------ lines
@@ -223,6 +325,7 @@ def _edge_lines(edges: EdgeFile) -> Iterator[bytes]:
     prefixes = b"|".join(re.escape(each.encode()) for each in edges.comments if each)
     comment = re.compile(rb"^[ \t]*(?:%b).*\n?" % prefixes, re.MULTILINE)
     rest = b""
+    at_start = True
     with edges.file.open() as stream:
         while True:
             try:
@@ -230,7 +333,8 @@ def _edge_lines(edges: EdgeFile) -> Iterator[bytes]:
             except READ_ERRORS as error:
                 message = f"{edges.file.name}: cannot be read to its end: {error}"
                 raise SourceError(message) from error
-            block = rest + read
+            block = rest + (read.removeprefix(_BYTE_ORDER_MARK) if at_start else read)
+            at_start = False
             end = block.rfind(b"\n") + 1 if read else len(block)
             lines, rest = block[:end], block[end:]
             if prefixes:
@@ -241,10 +345,12 @@ def _edge_lines(edges: EdgeFile) -> Iterator[bytes]:
 
 
 def _one_mark(lines: bytes, mark: bytes) -> bytes:
-    """The lines without blanks beside the delimiters."""
-    if mark == b"\t" or (b" " not in lines and b"\t" not in lines):
+    """The lines without blanks beside the delimiters and at the ends."""
+    blanks = b" " if mark == b"\t" else b" \t"
+    if not any(blank in lines for blank in (b" ", b"\t") if blank in blanks):
         return lines
-    return re.sub(rb"[ \t]*%b[ \t]*" % re.escape(mark), mark, lines)
+    pattern = rb"[%b]*(%b|\r?\n)[%b]*" % (blanks, re.escape(mark), blanks)
+    return re.sub(pattern, rb"\1", lines.strip(blanks))
 
 
 def _one_blank(lines: bytes) -> bytes:

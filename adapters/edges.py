@@ -6,6 +6,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpugda.errors import ConfigurationError
 
 from .edge_lists import EdgeFile, matrix_order, read_edge_list
@@ -69,6 +71,6 @@ class EdgesSource:
         tables = [(self._type, read_edge_list(each)) for each in self._files]
         # The rows of a matrix without entries are nodes, too.
         orders = [order for each in self._files if (order := matrix_order(each.file)) is not None]
-        nodes = {"id": range(1, max(orders) + 1)} if orders else None
+        nodes = {"id": np.arange(1, max(orders) + 1)} if orders else None
         with TablesSource(nodes, tables).read(progress) as batches:
             yield batches

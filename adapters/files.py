@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gpugda.errors import SourceError
+from gpugda.errors import ConfigurationError, SourceError
 
-from .column_names import GivenNames, usual_ends
+from .column_names import GivenNames, begins_with_id, usual_ends
 from .edges import EdgesSource
+from .import_arguments import csv_format
 from .import_names import name_in
-from .input_files import expand_files, list_folder, path_of
+from .input_files import address_errors, expand_files, list_folder, path_of, shortened
 from .read_import import ImportSource
-from .table_files import USUAL_DELIMITERS, has_import_header, read_table
+from .table_files import has_import_header, read_table
 from .table_kinds import ARROW, DELIMITED, EDGES, MATRIX, PARQUET, table_kind
 from .tables import TablesSource
 
@@ -61,12 +63,15 @@ class FilesSource:
             table = read_table(file)
             names = tuple(table.columns)
             stem = name_in(file.name)
-            if "_id" not in names and usual_ends(names):
+            has_id = GivenNames().of_nodes(names, stem).id in names
+            # Nodes may have a start and an end, a subject and an object.
+            certain = stem.lower() not in _ANY_RELATIONSHIPS and (has_id or begins_with_id(names))
+            if "_id" not in names and usual_ends(names, certain=certain):
                 has_type = GivenNames().of_relationships(names).type in names
                 one = len(self._files) == 1 or stem.lower() in _ANY_RELATIONSHIPS
                 key = "" if has_type else _RELATED if one else stem
                 relationships.append((key, table))
-            elif GivenNames().of_nodes(names, stem).id in names:
+            elif has_id:
                 generic = stem.lower() in _ANY_NODES
                 has_labels = GivenNames().of_nodes(names).labels in names
                 nodes.append(("" if has_labels or generic else stem, table))
@@ -87,14 +92,16 @@ def open_files(path: str | os.PathLike[str]) -> GraphSource:
         SourceError: There is none.
     """
     there = path_of(path)
-    if there.is_dir() or (there.suffix == ".zip" and table_kind(there.name) is None):
-        suffixes = tuple(kind + packed for kind in _FOLDER for packed in _PACKED)
-        files = list_folder(there, suffixes)
+    suffixes = tuple(kind + packed for kind in _FOLDER for packed in _PACKED)
+    with address_errors(there):
+        is_packed = there.suffix == ".zip" and table_kind(there.name) is None
+        files = list_folder(there, suffixes) if there.is_dir() or is_packed else None
+    if files is not None:
         if any(map(has_import_header, files)):
             return ImportSource.from_folder(there)
         if not files:
             raise SourceError(
-                f"The folder {str(there)!r} holds no graph: no snapshot, no files to import "
+                f"The folder {shortened(there)!r} holds no graph: no snapshot, no files to import "
                 f"({', '.join(DELIMITED)}) and no Parquet."
             )
         return FilesSource(files, there.name)
@@ -117,18 +124,30 @@ def given_files(
         nodes: Files by labels; ``""`` if a column holds these.
         relationships: Files by types.
         delimiter: Separates fields; None for a comma in import files, else it is noticed.
-        options: Of `ImportSource`.
+        options: Of `ImportSource`; none has a meaning for files with ordinary headers.
 
     Raises:
+        ConfigurationError: An option is wrong, or is given for files with ordinary headers.
         SourceError: A file is missing.
     """
-    files = [
-        file
-        for groups in (nodes, relationships)
-        for each in groups.values()
-        for file in expand_files(each)
-    ]
-    unusual = delimiter not in (None, *USUAL_DELIMITERS, "TAB")
-    if unusual or any(map(has_import_header, files)):
+    mark = None if delimiter is None else csv_format(delimiter, '"').delimiter
+    files = [file for groups in (nodes, relationships) for file in _files_of(groups)]
+    if any(has_import_header(file, mark) for _, file in files):
         return ImportSource(nodes, relationships, delimiter=delimiter or ",", **options)
-    return TablesSource(list(nodes.items()) or None, list(relationships.items()), name="files")
+    usual = inspect.signature(ImportSource).parameters
+    unused = [name for name, value in options.items() if value != usual[name].default]
+    if unused:
+        raise ConfigurationError(
+            f"{', '.join(unused)}: only for files with headers of neo4j-admin database import"
+        )
+    if mark is None:
+        return TablesSource(list(nodes.items()) or None, list(relationships.items()), name="files")
+    tables = [
+        [(key, read_table(file, mark)) for key, file in _files_of(groups)]
+        for groups in (nodes, relationships)
+    ]
+    return TablesSource(tables[0] or None, tables[1], name="files")
+
+
+def _files_of(groups: Mapping[str, str]) -> list[tuple[str, InputFile]]:
+    return [(key, file) for key, files in groups.items() for file in expand_files(files)]

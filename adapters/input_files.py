@@ -9,21 +9,31 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from gpugda.errors import ConfigurationError, SourceError
+from gpugda.errors import ConfigurationError, GpugdaError, SourceError
 
 from .bounded_stream import BoundedStream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["READ_ERRORS", "InputFile", "expand_files", "list_folder", "path_of"]
+__all__ = [
+    "READ_ERRORS",
+    "InputFile",
+    "address_errors",
+    "expand_files",
+    "list_folder",
+    "path_of",
+    "shortened",
+]
 
 _SHOWN = 200
+_CREDENTIALS = re.compile(r"://[^/\s]*@")
 
 # A pattern of a shell, as opposed to a regular expression such as "part.*" or "part\\d*".
 _GLOB = re.compile(r"[^\\]*(?:(?<![.)\]}])[*?]|\*\*)[^\\]*")
@@ -47,12 +57,27 @@ def path_of(text: str | os.PathLike[str]) -> Path:
     try:
         from upath import UPath
 
-        return cast("Path", UPath(address))
+        path = UPath(address)
+        _ = path.fs  # imports the protocol's package, and may connect
     except (ImportError, ValueError) as error:  # ValueError: no such protocol
         raise ConfigurationError(
-            f"{_shortened(address)} cannot be read: {error}. Addresses of files need "
-            "gpugda[remote] and fsspec's package for the protocol, such as s3fs or gcsfs."
+            f"{shortened(address)} cannot be read: {_line_of(error)}. Addresses of files need "
+            "gpugda[remote] and fsspec's package for the protocol, such as s3fs, gcsfs or paramiko."
         ) from error
+    except Exception as error:  # each protocol has its own
+        raise SourceError(f"{shortened(address)} cannot be read: {_line_of(error)}") from error
+    return cast("Path", path)
+
+
+@contextmanager
+def address_errors(path: Path) -> Iterator[None]:
+    """Raises SourceError for an error of looking up an address; each protocol has its own."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, GpugdaError) or "://" not in str(path):
+            raise
+        raise SourceError(f"{shortened(path)}: cannot be read: {_line_of(error)}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +110,7 @@ class InputFile:
     def refuse_missing(self) -> None:
         """Raises SourceError unless the file exists."""
         if not _is_file(self.path):
-            raise SourceError(f"{_shortened(self.path)}: there is no such file")
+            raise SourceError(f"{shortened(self.path)}: there is no such file")
 
     def local(self) -> Any:
         """The path of a plain local file, or the bytes of another one, for Arrow's readers."""
@@ -151,7 +176,7 @@ def list_folder(path: Path, suffixes: tuple[str, ...]) -> list[InputFile]:
             members = sorted(entry.filename for entry in archive.infolist() if not entry.is_dir())
         files = [InputFile(path, member) for member in members if "__MACOSX" not in member]
     else:
-        raise SourceError(f"{path}: is neither a folder nor a zip archive")
+        raise SourceError(f"{shortened(path)}: is neither a folder nor a zip archive")
     return [file for file in files if file.name.lower().endswith(suffixes)]
 
 
@@ -188,13 +213,20 @@ def _pieces(files: object) -> list[str | os.PathLike[str]]:
 
 def _is_file(path: Path) -> bool:
     try:
-        return path.is_file()
+        with address_errors(path):
+            return path.is_file()
     except OSError as error:  # the name is too long, or the folder is not accessible
-        raise SourceError(f"{_shortened(path)}: cannot be looked up: {error.strerror}") from error
+        raise SourceError(f"{shortened(path)}: cannot be looked up: {error.strerror}") from error
 
 
-def _shortened(path: object) -> str:
-    text = str(path)
+def _line_of(error: Exception) -> str:
+    """The first line of a message, without credentials."""
+    return shortened((str(error) or type(error).__name__).splitlines()[0])
+
+
+def shortened(path: object) -> str:
+    """A path or an address for messages, without credentials."""
+    text = _CREDENTIALS.sub("://…@", str(path))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
@@ -202,9 +234,11 @@ def _expand_one(piece: str | os.PathLike[str]) -> list[InputFile]:
     path = path_of(piece)
     if _is_file(path):
         return [InputFile(path)]
-    found = _matching(path)
+    with address_errors(path):
+        found = _matching(path)
     if not found:
-        raise SourceError(f"{path}: there is no such file, nor one whose name it matches")
+        shown = shortened(path)
+        raise SourceError(f"{shown}: there is no such file, nor one whose name it matches")
     return found
 
 

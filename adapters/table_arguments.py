@@ -141,9 +141,11 @@ def _is_pair(entry: Any) -> bool:
     """True for two ids, as opposed to a key and its table."""
     if not isinstance(entry, list | tuple) or len(entry) != 2:
         return False
-    return all(hasattr(each, "__index__") or isinstance(each, str) for each in entry) and not (
-        _is_file(entry[1])
-    )
+    first, second = entry
+    is_pattern = isinstance(first, str) and isinstance(second, str) and "*" in second
+    if is_pattern or _is_file(second):
+        return False
+    return all(hasattr(each, "__index__") or isinstance(each, str) for each in entry)
 
 
 def _is_file(value: Any) -> bool:

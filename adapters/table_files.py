@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from .input_files import InputFile
 
-__all__ = ["USUAL_DELIMITERS", "are_integers", "has_import_header", "read_table", "with_types"]
+__all__ = ["are_integers", "has_import_header", "read_table", "with_types"]
 
-USUAL_DELIMITERS = ",;\t|"
+_DELIMITERS = ",;\t|"
 _IMPORT_ROLES = (":ID", ":START_ID", ":END_ID")
 _INTEGER = r"^(0|-?[1-9][0-9]*)$"
 _FLOAT = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
@@ -38,10 +38,10 @@ _SAFE_DIGITS = 19
 _BOOLEAN = r"^(true|True|TRUE|false|False|FALSE)$"
 
 
-def read_table(file: InputFile) -> TableColumns:
+def read_table(file: InputFile, delimiter: str | None = None) -> TableColumns:
     """The columns of a file, by its name: ``.parquet``, ``.arrow``, ``.csv``, ``.txt``, ….
 
-    Columns of delimited text are texts; see `with_types`.
+    Columns of delimited text are texts; see `with_types`. Without a delimiter it is noticed.
 
     Raises:
         SourceError: The file is missing, of an unknown kind, or cannot be read.
@@ -49,9 +49,9 @@ def read_table(file: InputFile) -> TableColumns:
     kind = table_kind(file.name)
     file.refuse_missing()
     if kind in DELIMITED:
-        return _text_table(file)
+        return _text_table(file, delimiter)
     if kind in (*EDGES, *MATRIX):
-        return read_edge_list(EdgeFile(file))
+        return read_edge_list(EdgeFile(file, delimiter=delimiter))
     try:
         if kind in PARQUET:
             import pyarrow.parquet as arrow_parquet  # graphs of other files, or of none, do without
@@ -70,12 +70,12 @@ def read_table(file: InputFile) -> TableColumns:
 
 
 # ------------------------------------------------------------------ delimited text
-def _text_table(file: InputFile) -> TableColumns:
+def _text_table(file: InputFile, delimiter: str | None) -> TableColumns:
     """Text columns by the names in the first row; an empty field is null, ``""`` is not.
 
     A first row of numbers alone is no header: then it is an edge list.
     """
-    layout, cells = _first_row(file)
+    layout, cells = _first_row(file, delimiter)
     has_header = not all(map(is_number, cells))
     names = _column_names(cells, file.name) if has_header else list(usual_columns(len(cells)))
     header = ImportHeader(tuple(HeaderField("PROPERTY", name) for name in names))
@@ -87,26 +87,31 @@ def _text_table(file: InputFile) -> TableColumns:
     return TableColumns(file.name, columns, sum(block.count for block in blocks), is_text=True)
 
 
-def has_import_header(file: InputFile) -> bool:
+def has_import_header(file: InputFile, delimiter: str | None = None) -> bool:
     """True for delimited text with a header of ``neo4j-admin database import``.
 
     Raises:
         SourceError: The file cannot be read.
     """
-    return table_kind(file.name) in DELIMITED and any(map(_is_import_name, _first_row(file)[1]))
+    return table_kind(file.name) in DELIMITED and any(
+        map(_is_import_name, _first_row(file, delimiter)[1])
+    )
 
 
-def _first_row(file: InputFile) -> tuple[CsvFormat, list[str]]:
+def _first_row(file: InputFile, delimiter: str | None) -> tuple[CsvFormat, list[str]]:
     with file.open() as stream:
         record = RecordReader(stream, CsvFormat(), file.name).header()
-    layout = CsvFormat(_delimiter(record))
-    text = record.decode("utf-8", "replace")
+    layout = CsvFormat(delimiter or _delimiter(record))
+    try:
+        text = record.decode()
+    except UnicodeDecodeError:
+        raise SourceError(f"{file.name}: the header is not UTF-8; save the file as UTF-8") from None
     return layout, next(csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter))
 
 
 def _delimiter(record: bytes) -> str:
     """The usual delimiter that occurs most often in the header."""
-    return max(USUAL_DELIMITERS, key=lambda each: record.count(each.encode()))
+    return max(_DELIMITERS, key=lambda each: record.count(each.encode()))
 
 
 def _is_import_name(name: str) -> bool:
@@ -171,10 +176,18 @@ def _typed(column: Any) -> Any:
     if _all_match(column, _INTEGER):
         return column.cast(pa.int64()) if _fits(column) else column
     if _all_match(column, _FLOAT):
-        return column.cast(pa.float64())
+        return _floats(column)
     if _all_match(column, _BOOLEAN):
         return pc.equal(pc.utf8_lower(column), "true")
     return column
+
+
+def _floats(texts: Any) -> Any:
+    """The floats, or the texts if an integer among them would be rounded, or one be infinite."""
+    floats = texts.cast(pa.float64())
+    large = texts.filter(pc.greater_equal(pc.abs(floats), 2.0**53))
+    rounded = pc.any(pc.match_substring_regex(large, _INTEGER)).as_py()
+    return texts if rounded or pc.any(pc.is_inf(floats)).as_py() else floats
 
 
 def _all_match(column: Any, expression: str) -> bool:

@@ -14,6 +14,9 @@ def rows(source, query="MATCH (a)-[r]->(b) RETURN a.id, type(r), b.id"):
         return accelerator.run(query, engine="reference").values()
 
 
+PATTERN = "%%MatrixMarket matrix coordinate pattern general\n"
+
+
 # ------------------------------------------------------------------ one file
 @pytest.mark.parametrize(
     ("name", "text"),
@@ -28,6 +31,17 @@ def rows(source, query="MATCH (a)-[r]->(b) RETURN a.id, type(r), b.id"):
         ("e.txt", "FromNodeId\tToNodeId\n1\t2\n2\t3\n"),
         ("e.txt", "person friend\n1 2\n2 3\n"),
         ("e.txt", "1, 2\n2, 3\n"),
+        ("e.txt", "1,2 \n  2,3\t\r\n \n"),
+        ("e.txt", "1\t2 \n 2\t3"),
+        ("e.txt", "\ufeff1 2\n2 3\n"),
+        ("e.txt", "\ufeff# a comment\n1 2 {'w': 1}\n2 3\n"),
+        ("e.txt", "1 2 0,5\n2 3 0,7\n"),
+        ("e.txt", "1;2;0,5\n2;3;0,7\n"),
+        ("e.csv", "id,start_id,end_id\n7,1,2\n8,2,3\n"),
+        ("e.csv", "id,start,end,src,dst\n7,5,6,1,2\n8,5,6,2,3\n"),
+        ("e.csv", "id,start,end,start_node,end_node\n7,5,6,1,2\n8,5,6,2,3\n"),
+        ("edges.csv", "id,start,end\n7,1,2\n8,2,3\n"),
+        ("e.csv", "name,start,end\nx,1,2\ny,2,3\n"),
         ("e.edges", "% sym unweighted\n1;2;0.5\n2;3;1\n"),
         ("e.mtx", "%%MatrixMarket matrix coordinate pattern general\n% c\n3 3 2\n1 2\n2 3\n"),
         ("e.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 2 0.5\n2 3 1e3\n"),
@@ -54,6 +68,64 @@ def test_fields_with_blanks_are_separated_by_tabs(tmp_path):
     assert rows(tmp_path / "e.txt")[0] == ["Ann Lee", "RELATED", "Bo"]
 
 
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("a,b\tc,d\n", ["a,b", "c,d"]),
+        ("a,b\tc,d\t{'w': 1}\n", ["a,b", "c,d"]),
+        ("http://x/1,2 http://y\nhttp://y http://z\n", ["http://x/1,2", "http://y"]),
+        ("Ann Lee,Bo\nBo,Cy\n", ["Ann Lee", "Bo"]),
+        ("Ann Lee,Bo,{'w': 1}\nBo,Cy,{'w': 1}\n", ["Ann Lee", "Bo"]),
+    ],
+)
+def test_ids_may_have_delimiters_within(tmp_path, text, ends):
+    (tmp_path / "e.txt").write_text(text)
+    assert rows(tmp_path / "e.txt", "MATCH (a)-->(b) RETURN a.id, b.id")[0] == ends
+
+
+def test_a_header_that_is_guessed_is_reported(tmp_path, caplog):
+    (tmp_path / "e.txt").write_text("Ann Bo\n1 2\n")
+    assert rows(tmp_path / "e.txt") == [[1, "RELATED", 2]]
+    assert "e.txt: the first line is read as a header: Ann Bo" in caplog.text
+    caplog.clear()
+    (tmp_path / "e.txt").write_text("source target\n1 2\n")
+    assert rows(tmp_path / "e.txt") == [[1, "RELATED", 2]]
+    assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("e.txt", b"1 2 {'w': '\xe9'}\n"),
+        ("e.txt", b"source target \xe9\n1 2 3\n"),
+        ("e.txt", b"\xe9 2\n"),
+        ("e.csv", b"source,target,\xe9\n1,2,3\n"),
+        ("e.csv", b"source,target,x\n1,2,\xe9\n"),
+    ],
+)
+def test_texts_that_are_not_utf8_are_refused(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(SourceError, match="not UTF-8"):
+        gpugda.connect(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("projects.csv", "id,name,start,end"),
+        ("mail.csv", "id,name,subject,object"),
+        ("Person.csv", "personId,name,head,tail"),
+        ("coins.csv", "Head,Tail,name,nodeId"),
+    ],
+)
+def test_nodes_may_have_starts_and_ends(tmp_path, name, header):
+    (tmp_path / name).write_text(f"{header}\n1,1,1,1\n")
+    query = "MATCH (n) RETURN count(n), count { ()-->() }"
+    assert rows(tmp_path / name, query) == [[1, 0]]
+    (tmp_path / "KNOWS.csv").write_text("start,end\n1,1\n")
+    assert rows(tmp_path, query) == [[1, 1]]
+
+
 def test_all_rows_of_a_matrix_are_nodes(tmp_path):
     (tmp_path / "e.mtx").write_text(
         "%%MatrixMarket matrix coordinate pattern general\n5 5 1\n1 4\n"
@@ -68,6 +140,12 @@ def test_all_rows_of_a_matrix_are_nodes(tmp_path):
         ("e.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 0 0\n", "no graph"),
         ("e.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 0\n", "not the same"),
         ("e.mtx", "1 2\n", "no Matrix Market"),
+        ("e.mtx", f"{PATTERN}3 3 3\n1 2\n2 3\n", "has 2 entries where its header has 3"),
+        ("e.mtx", f"{PATTERN}3 3 1\n1 2\n2 3\n", "has 2 entries where its header has 1"),
+        ("e.mtx", f"{PATTERN}{10**12} {10**12} 1\n1 2\n", "1,000,000,000,000 rows are more"),
+        ("e.txt", "Ann Lee,Bo\nBo Day,Cy\n", "delimiter of 'Ann Lee,Bo' may be ',' or ' '"),
+        ("e.txt", "a|b;c\n", "may be ';' or '|'"),
+        ("e.csv", "project_id,start,end\n7,2020,2021\n", "has neither a column 'id'"),
         (
             "e.csv",
             "person,friend\n1,2\n",
@@ -119,12 +197,30 @@ def given(nodes, relationships, **options):
 
 def test_files_by_label_have_ordinary_headers(tmp_path):
     (tmp_path / "people.csv").write_text("ID;name\n1;Ann\n2;Bo\n")
-    (tmp_path / "knows.csv").write_text("from,to\n1,2\n")
+    (tmp_path / "knows.csv").write_text("from;to\n1;2\n")
     query = "MATCH (a:Person)-[:KNOWS]->(b:Person) RETURN a.name, b.ID"
     files = {"Person": f"{tmp_path}/people.csv"}, {"KNOWS": f"{tmp_path}/knows.csv"}
     assert rows(given(*files), query) == [["Ann", 2]]
     assert rows(given(*files, delimiter=";"), query) == [["Ann", 2]]
     assert rows(given({}, files[1])) == [[1, "KNOWS", 2]]
+
+
+@pytest.mark.parametrize("mark", ["^", "TAB", ":", ","])
+def test_the_delimiter_given_for_ordinary_headers_is_used(tmp_path, mark):
+    written = "\t" if mark == "TAB" else mark
+    text = "id^name;a;b;c\n1^x,,,y\n".replace(",", "." if mark == "," else ",")
+    (tmp_path / "people.csv").write_text(text.replace("^", written))
+    source = given({"Person": f"{tmp_path}/people.csv"}, {}, delimiter=mark)
+    value = "x...y" if mark == "," else "x,,,y"
+    assert rows(source, "MATCH (n:Person) RETURN n.id, n.`name;a;b;c`") == [[1, value]]
+
+
+@pytest.mark.parametrize("option", [{"quote": "'"}, {"array_delimiter": "|"}])
+def test_options_without_a_meaning_for_ordinary_headers_are_refused(tmp_path, option):
+    (tmp_path / "people.csv").write_text("id,name\n1,Ann\n")
+    with pytest.raises(ConfigurationError, match=f"{next(iter(option))}: only for files with"):
+        given({"Person": f"{tmp_path}/people.csv"}, {}, **option)
+    assert rows(given({"Person": f"{tmp_path}/people.csv"}, {}, quote='"'), "MATCH (n) RETURN n.id")
 
 
 def test_files_by_label_may_have_headers_of_an_import(tmp_path):
@@ -136,6 +232,26 @@ def test_files_by_label_may_have_headers_of_an_import(tmp_path):
 
 
 # ------------------------------------------------------------------ other machines
+@pytest.mark.parametrize(
+    ("address", "error"),
+    [
+        ("uninstalled://user:secret@bucket/e.csv", ConfigurationError),
+        ("ext://user:secret@host/*.csv", ConfigurationError),
+        ("ftp://user:secret@localhost:1/e.csv", SourceError),
+        ("memory://user:secret@host/e.csv", SourceError),
+        ("memory://user:secret@host/*.csv", SourceError),
+    ],
+)
+def test_addresses_that_cannot_be_read_are_refused(address, error):
+    pytest.importorskip("upath", reason="universal-pathlib (gpugda[remote]) is missing")
+    fsspec = pytest.importorskip("fsspec", reason="fsspec (gpugda[remote]) is missing")
+    fsspec.register_implementation("uninstalled", "uninstalled.Files", errtxt="Install it")
+    with pytest.raises(error) as caught:
+        gpugda.connect(address)
+    assert "secret" not in str(caught.value)
+    assert ("gpugda[remote]" in str(caught.value)) == (error is ConfigurationError)
+
+
 def test_files_are_read_through_fsspec():
     upath = pytest.importorskip("upath", reason="universal-pathlib (gpugda[remote]) is missing")
     folder = upath.UPath("memory:///graph")

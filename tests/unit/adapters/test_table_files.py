@@ -93,6 +93,11 @@ def test_columns_are_mapped_by_name(write, tmp_path, suffix):
         (["-9223372036854775808"], [-(2**63)]),
         (["1.5", "2", "1e3", "-2.5E-1"], [1.5, 2.0, 1000.0, -0.25]),
         (["1.5", "NaN"], ["1.5", "NaN"]),
+        (["9007199254740993", "0.5"], ["9007199254740993", "0.5"]),
+        (["-9007199254740993", "0.5"], ["-9007199254740993", "0.5"]),
+        (["9007199254740991", "0.5"], [9007199254740991.0, 0.5]),
+        (["1e400", "0.5"], ["1e400", "0.5"]),
+        (["1e300", "", "0.5"], [1e300, None, 0.5]),
         (["True", "FALSE"], [True, False]),
         (["true", "1"], ["true", "1"]),
         (["2001-02-03"], ["2001-02-03"]),
@@ -196,6 +201,15 @@ def test_labels_come_from_the_keys_if_no_nodes_are_given():
     graph = load(relationships={("A", "R", "B"): {"source": [1], "target": [1]}})
     assert nodes_of(graph) == ([("A",), ("B",)], {"id": [1, 1]})
     assert ends_of(graph) == [(0, "R", 1)]
+
+
+def test_a_pattern_with_a_key_is_no_pair_of_ids(write):
+    for place in (1, 2):
+        path = write(f"knows_{place}.csv", f"source,target\n{place},3\n")
+    graph = load(relationships=[("KNOWS", str(path.parent / "knows_*"))])
+    assert ends_of(graph) == [(0, "KNOWS", 1), (2, "KNOWS", 1)]
+    graph = load(relationships=[("a", "b"), ("b", "c")])
+    assert ends_of(graph) == [(0, "RELATED", 1), (1, "RELATED", 2)]
 
 
 def test_relationships_to_unknown_nodes_are_refused():
