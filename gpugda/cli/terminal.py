@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,7 @@ from prompt_toolkit.output.defaults import create_output
 from pygments.lexers.graph import CypherLexer  # type: ignore[import-untyped]
 
 from gpugda.folders import cache_folder, make_private_folder, privacy_problem, replace_file
-from gpugda.query.statements import EntryReader
+from gpugda.query.statements import EntryReader, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,19 +29,12 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
 
 
-__all__ = ["FileHistory", "Terminal", "is_complete", "is_secret", "open_history"]
+__all__ = ["FileHistory", "Terminal", "is_complete", "open_history"]
 
 logger = logging.getLogger(__name__)
 
 MAX_ENTRIES: Final = 1000
 """Number of entries that are kept; the file holds up to twice as many."""
-
-_SECRET: Final = re.compile(r"^\s*:params?\b|password|://[^/\s'\"]*@", re.IGNORECASE | re.MULTILINE)
-
-
-def is_secret(text: str) -> bool:
-    """True if a text may contain a secret that must not be saved: a parameter or a password."""
-    return _SECRET.search(text) is not None
 
 
 class FileHistory(History):

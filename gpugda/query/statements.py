@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Entry", "EntryReader"]
+__all__ = ["Entry", "EntryReader", "is_secret"]
 
 # Constructs in which a semicolon does not end a statement, complete ones and the start of
 # incomplete ones.
@@ -21,6 +21,12 @@ _PIECE: Final = re.compile(
 )
 _BLANK: Final = re.compile(r"(?:\s++|//[^\n\r]*+|/\*.*?\*/)*+", re.DOTALL)
 _WITH_STATEMENT: Final = re.compile(r":explain\b", re.IGNORECASE)
+_SECRET: Final = re.compile(r"^\s*:params?\b|password|://[^/\s'\"]*@", re.IGNORECASE | re.MULTILINE)
+
+
+def is_secret(text: str) -> bool:
+    """True if a text may contain a secret that must not be saved: a parameter or a password."""
+    return _SECRET.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,14 @@ __all__ = [
 
 _SHOW = re.compile(
     r"\s*SHOW\s+(?:ALL\s+|BUILT\s+IN\s+)?(?P<what>FUNCTION|PROCEDURE|INDEX|CONSTRAINT|DATABASE|"
-    r"(?:HOME|DEFAULT)\s+DATABASE|CURRENT\s+USER)(?:E?S)?\b"
-    r"(?:\s+YIELD\s+(?P<items>.*?))?"
-    r"(?P<rest>\s*\b(?:ORDER\s+BY|SKIP|OFFSET|LIMIT|WHERE|RETURN)\b.*)?\s*;?\s*",
-    re.IGNORECASE | re.DOTALL,
+    r"(?:HOME|DEFAULT)\s+DATABASE|CURRENT\s+USER)(?:E?S)?\b\s*+(?P<yield>YIELD\b)?",
+    re.IGNORECASE,
 )
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+_REST = re.compile(r"\b(?:ORDER\s++BY|SKIP|OFFSET|LIMIT|WHERE|RETURN)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|`[^`]*+`?""", re.DOTALL)
+"""Also up to the text's end, so that no quote is looked for twice."""
+_NAME = re.compile(r"(?<![^\s,])[^\s,]++(?=\s*+(?:,|\Z))")
+"""The last word of each item of YIELD."""
 SHOWN_VERSION = "5.26.0"
 """What tools are told that they talk to: they choose their queries by it."""
 DATABASE = "neo4j"
@@ -121,17 +123,26 @@ def statement_with_procedures(text: str, graph: DataGraph) -> Statement | None:
 
 def _as_call(text: str) -> str:
     """A command as the call of a procedure of this name; any other text unchanged."""
-    show = _SHOW.fullmatch(text)
+    show = _SHOW.match(text)
     if show is None:
         return text
+    text = text.rstrip().removesuffix(";").rstrip()
+    # Quoted texts and names as dots, so that only keywords, commas and blanks outside are found.
+    masked = _QUOTED.sub(lambda found: "." * len(found[0]), text)
+    start = show.end()
+    end = next((found.start() for found in _REST.finditer(masked, start)), len(text))
+    items, rest = text[start:end].strip(), text[end:]
+    if bool(items) != bool(show["yield"]):
+        return text
     name = f"show {' '.join(show['what'].lower().split())}"
-    items, rest = show["items"], show["rest"] or ""
-    if items is None:
-        items = ", ".join(PROCEDURES[name].columns[: PROCEDURES[name].shown])
-    elif items.strip() == "*":
-        items = ", ".join(PROCEDURES[name].columns)
-    names = ", ".join(re.split(r"\s", item.strip())[-1] for item in items.split(","))
-    if not re.search(r"\bRETURN\b", _QUOTED.sub("", rest), re.IGNORECASE):
+    if items in ("", "*"):
+        columns = PROCEDURES[name].columns
+        items = names = ", ".join(columns if items else columns[: PROCEDURES[name].shown])
+    else:
+        names = ", ".join(
+            text[slice(*found.span())] for found in _NAME.finditer(masked, start, end)
+        )
+    if not re.search(r"\bRETURN\b", masked[end:], re.IGNORECASE):
         rest = f"{rest} RETURN {names}"
     return f"CALL `{name}`() YIELD {items} WITH {names} {rest}"
 

@@ -95,8 +95,14 @@ class Conversation:
         self._out: list[bytes] = []
         self._answers: dict[int, Answer] = {}
         self._newest = 0
+        self._is_working = False
         self._interrupt: Callable[[], None] = lambda: None
         self._inbox.on_interrupt = lambda: self._interrupt()
+
+    @property
+    def _has_work(self) -> bool:
+        """True while a query runs, or has unread rows."""
+        return self._is_working or bool(self._answers) or not self._inbox.is_empty
 
     def _note_client(self, extra: Mapping[str, Any]) -> None:
         """Notes who a HELLO or LOGON says that the client is."""
@@ -165,6 +171,7 @@ class Conversation:
             work.cancel()
             future.cancel()
 
+        self._is_working = True
         self._interrupt = interrupt
         if self._inbox.resets or self._inbox.ended:
             interrupt()
@@ -177,11 +184,13 @@ class Conversation:
         except (EndError, RefusedError):
             raise
         except Exception as error:
-            logger.info("query of %s failed: %s", self.name, str(error).partition("\n")[0])
-            raise failure_of(error) from error
+            failure = failure_of(error)
+            logger.info("query of %s failed: %s", self.name, failure.code)  # no text: it has data
+            raise failure from error
         finally:
             interrupt()
             self._interrupt = lambda: None
+            self._is_working = False
 
     # ------------------------------------------------------------------ output
     def _succeed(self, metadata: Mapping[str, Any] | None = None) -> None:

@@ -33,7 +33,8 @@ logger = logging.getLogger(__name__)
 
 _ADDRESS = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://", re.IGNORECASE)
 _DEFAULT_PORT = 7687
-_MOST_REFUSED = 10_000
+_MOST_DECLINED = 10_000
+_MOST_CHARACTERS = 2000
 _REFUSED_SECONDS = 60.0
 """For a text that the device cannot answer, whatever the cost."""
 _DECLINED_SECONDS = 1.0
@@ -76,7 +77,7 @@ class Front:
         )
         self.gate = Gate(self._accelerators, strict=freshness.policy == "strict")
         self._versions: tuple[Version, ...] = ()
-        self._declined: OrderedDict[str, tuple[float, str]] = OrderedDict()
+        self._declined: OrderedDict[int, tuple[float, str]] = OrderedDict()  # by the text's hash
 
     async def versions(self) -> tuple[Version, ...]:
         """The versions of Bolt that both the Neo4j and this server speak.
@@ -109,7 +110,7 @@ class Front:
 
     def why_declined(self, text: str) -> str:
         """Why the device is not asked again for this text; empty if it is."""
-        until, reason = self._declined.get(text, (0.0, ""))
+        until, reason = self._declined.get(hash(text), (0.0, ""))
         return reason if time.monotonic() < until else ""
 
     def note_declined(self, text: str, declined: Declined) -> None:
@@ -118,9 +119,10 @@ class Front:
         Parameters or data may matter, and a decision costs a forwarded query more than its relay.
         """
         seconds = _DECLINED_SECONDS if declined.can_run else _REFUSED_SECONDS
-        self._declined[text] = time.monotonic() + seconds, declined.reason
-        self._declined.move_to_end(text)
-        if len(self._declined) > _MOST_REFUSED:
+        key, reason = hash(text), declined.reason[:_MOST_CHARACTERS]
+        self._declined[key] = time.monotonic() + seconds, reason
+        self._declined.move_to_end(key)
+        if len(self._declined) > _MOST_DECLINED:
             self._declined.popitem(last=False)
 
     def accelerator(self, database: str) -> Any:

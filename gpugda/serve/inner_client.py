@@ -69,7 +69,11 @@ class InnerClient:
             RefusedError: It failed.
             EOFError: The server closed the connection.
         """
-        self._send(tag, *fields)
+        return await self.ask_packed(self._packer.message(tag, *fields))
+
+    async def ask_packed(self, message: bytes) -> dict[str, Any]:
+        """Sends the bytes of a message; see `ask`."""
+        self._requests.put_nowait(chunked(message))
         return self._succeeded(await self._receive())
 
     async def log_on(self, version: Version, token: Mapping[str, Any], agent: str) -> None:
@@ -84,16 +88,13 @@ class InnerClient:
     async def rows(self, metadata: dict[str, Any]) -> AsyncIterator[list[Any]]:
         """The rows of the open result; ``metadata`` becomes that of its end; see `ask`."""
         while True:
-            self._send(Tag.PULL, {"n": _ROWS})
+            self._requests.put_nowait(chunked(self._packer.message(Tag.PULL, {"n": _ROWS})))
             while (found := await self._receive()).tag == Tag.RECORD:
                 yield found.fields[0]
             last = self._succeeded(found)
             if not last.get("has_more"):
                 metadata.update(last)
                 return
-
-    def _send(self, tag: Tag, *fields: Any) -> None:
-        self._requests.put_nowait(chunked(self._packer.message(tag, *fields)))
 
     async def _receive(self) -> Structure:
         found = await self._answers.get()

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from gpugda.query.statements import is_secret
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,7 +44,7 @@ class Journal:
         self.classes: dict[str, list[int]] = {}
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.failures = 0
-        self._texts: dict[str, _Text] = {}
+        self._texts: dict[int, _Text] = {}  # by the text's hash, as a text may be long
         self._ids = count(1)
 
     def note(self, client: str, text: str, engine: str, seconds: float, reason: str = "") -> None:
@@ -50,11 +52,15 @@ class Journal:
 
         Args:
             client: The connection's id.
-            text: The query; it is not logged, as it may hold data.
+            text: The query; it is not logged, as it may hold data. If it may hold a secret, or is
+                empty, only counts and times are noted.
             engine: What answered it: "neo4j" for the server behind.
             seconds: Time until the first row could be read.
             reason: Why this engine answered.
         """
+        if is_secret(text):
+            text = reason = ""  # a reason may quote the text
+        reason = reason[:_SHOWN_CHARACTERS]
         logger.info(
             "query=%d client=%s engine=%s seconds=%.6f reason=%r",
             next(self._ids), client, engine, seconds, reason,
@@ -62,12 +68,14 @@ class Journal:
         classes = self.classes.setdefault(engine, [0] * (len(BOUNDS) + 1))
         classes[sum(seconds > bound for bound in BOUNDS)] += 1
         self.seconds[engine] += seconds
-        found = self._texts.get(text)
+        if not text:
+            return
+        key = hash(text)
+        found = self._texts.get(key)
         if found is None:
             if len(self._texts) >= _MOST_TEXTS:
-                fastest = min(self._texts.values(), key=lambda each: each.longest)
-                del self._texts[fastest.text]
-            found = self._texts[text] = _Text(text)
+                del self._texts[min(self._texts, key=lambda each: self._texts[each].longest)]
+            found = self._texts[key] = _Text(text[:_SHOWN_CHARACTERS])
         found.runs += 1
         if seconds >= found.longest:
             found.longest, found.engine, found.reason = seconds, engine, reason
@@ -77,7 +85,7 @@ class Journal:
         texts = sorted(self._texts.values(), key=lambda each: -each.longest)[:_SHOWN_TEXTS]
         return [
             {
-                "text": each.text[:_SHOWN_CHARACTERS],
+                "text": each.text,
                 "runs": each.runs,
                 "seconds": each.longest,
                 "engine": each.engine,

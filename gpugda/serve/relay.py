@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gpugda.accelerate.statement import Statement
 from gpugda.answer.declined import Declined
+from gpugda.query.statements import is_secret
 from gpugda.serve.answers import FAR_SECONDS, Answer
 from gpugda.serve.conversation import (
     INVALID,
@@ -45,6 +46,8 @@ _OWN_QID = 1 << 40
 """Numbers of results of this server, which Neo4j does not use."""
 _RIGHTS_SECONDS = 60.0
 _NEO4J = "neo4j"
+_SYSTEM = "system"
+_PRIVATE = "its text may hold a secret"
 _IN_TRANSACTION = "(a statement of a transaction on Neo4j)"
 _NO_PRIVILEGES = "Neo.ClientError.Statement.UnsupportedAdministrationCommand"
 _NOT_YET = "Neo.TransientError.General.DatabaseUnavailable"
@@ -134,8 +137,8 @@ class Relay(Conversation):
 
     @property
     def is_idle(self) -> bool:
-        """True if the client has no transaction and no unread result."""
-        return self._transaction is None and not self._answers and self._backend.is_settled
+        """True if the client has no transaction, no query and no unread result."""
+        return self._transaction is None and not self._has_work and self._backend.is_settled
 
     @property
     def is_known(self) -> bool:
@@ -318,7 +321,8 @@ class Relay(Conversation):
         self._newest_is_own = False
         if transaction is not None:
             transaction.on_server = True
-        after = partial(self._after_run, text, extra, started)
+        noted = "" if self._is_of_system(given) else text  # its commands hold passwords
+        after = partial(self._after_run, noted, extra, started)
         await self._backend.pass_on(data, after, reads=False)
 
     def _after(self, reply: Reply) -> None:
@@ -366,6 +370,8 @@ class Relay(Conversation):
         except InterruptedWorkError:
             return None
         if isinstance(found, Declined):
+            if is_secret(statement.text):  # the reason may quote it
+                found = Declined(_PRIVATE, can_run=found.can_run)
             self._front.gate.passed(found.reason)
             self._reason = found.reason
             self._front.note_declined(statement.text, found)
@@ -378,6 +384,8 @@ class Relay(Conversation):
     def _might_be_answered(self, text: str, extra: Mapping[str, Any], wish: str) -> bool:
         if extra.get("imp_user") or self._own_failed or self._inbox.resets:
             return False
+        if self._is_of_system(extra):
+            return False
         metadata = extra.get("tx_metadata")
         if isinstance(metadata, dict) and set(metadata) - {"gpugda"}:
             return False  # it is for the server's query log
@@ -385,6 +393,10 @@ class Relay(Conversation):
             return True
         self._reason = self._front.why_declined(text)
         return not self._reason and _NEVER.match(text) is None
+
+    def _is_of_system(self, extra: Mapping[str, Any]) -> bool:
+        name = extra.get("db") or (self._rights and self._rights.home)
+        return str(name).lower() == _SYSTEM
 
     def _decided(
         self, database: str, statement: Statement, bookmarks: list[str]
@@ -459,7 +471,7 @@ class Relay(Conversation):
         return _Rights(home) if isinstance(home, str) and home else None
 
     async def _asked_restriction(self, database: str) -> str:
-        run, pull = await self._backend.ask("SHOW USER PRIVILEGES", "system")
+        run, pull = await self._backend.ask("SHOW USER PRIVILEGES", _SYSTEM)
         codes = (run.metadata.get("code"), run.metadata.get("neo4j_code"))
         if _NO_PRIVILEGES in codes:
             return ""  # Community: every user sees everything
@@ -468,7 +480,7 @@ class Relay(Conversation):
         names = run.metadata["fields"]
         rows = [dict(zip(names, row, strict=True)) for row in pull.rows]
         if not rows:
-            user, answer = await self._backend.ask("SHOW CURRENT USER", "system")
+            user, answer = await self._backend.ask("SHOW CURRENT USER", _SYSTEM)
             is_off = user.succeeded and answer.succeeded and not answer.rows
             return "" if is_off else "the user has no privileges"
         found: str = adapter("bolt").restriction_in(rows, database)

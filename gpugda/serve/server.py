@@ -8,7 +8,9 @@ import logging
 import signal
 import socket
 import ssl
+import stat
 import time
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from ipaddress import ip_address
@@ -45,6 +47,8 @@ __all__ = ["AsyncServer", "serve"]
 logger = logging.getLogger(__name__)
 
 _DEFAULT_PORT = 7687
+_WEB_PORT = 7475
+"""Neo4j itself has 7474."""
 _TLS_RECORD = b"\x16\x03"
 _BACKLOG = 512
 _READ_AHEAD_BYTES = 1 << 16
@@ -151,11 +155,6 @@ class AsyncServer:
         return _shown(self._web_ports)
 
     @property
-    def origins(self) -> tuple[str, ...]:
-        """Pages that may ask, beside those of this machine."""
-        return self._settings.origins
-
-    @property
     def connections(self) -> tuple[Session | Relay | None, ...]:
         """The open connections; None for one before the hand-shake."""
         return tuple(self._sessions.values())
@@ -196,7 +195,7 @@ class AsyncServer:
         except ImportError as error:
             raise ConfigurationError("HTTP needs: pip install gpugda[serve]") from error
         try:
-            self._web_ports = await _opened(address)
+            self._web_ports = await _opened(address, _WEB_PORT)
         except OSError as error:
             raise SourceError(f"{address} cannot be served: {error}") from error
         account = self._settings.auth
@@ -208,8 +207,11 @@ class AsyncServer:
                 f"{address}: a page beyond this machine needs an account: GPUGDA_SERVE_AUTH for a "
                 "graph, the user and password that read the snapshots before a Neo4j."
             )
-        self._web = WebPort(self, self._web_ports, self._tls, operator)
-        await self._web.start()
+        self._web = WebPort(self, self._web_ports, self._tls, operator, self._settings)
+        try:
+            await self._web.start()
+        except OSError as error:
+            raise SourceError(f"{address} cannot be served: {error}") from error
 
     async def _open_source(self) -> None:
         arguments = (self._workers, self._settings, self._connecting)
@@ -270,7 +272,10 @@ class AsyncServer:
         if len(self._sessions) >= self._settings.most_connections:
             raise OSError(f"{len(self._sessions)} clients are connected")
         # The newest whose notifications have the form of the Query API.
-        version = max(each for each in await self._host.versions() if each < (5, 5))
+        versions = await self._host.versions()
+        version = max([each for each in versions if each < (5, 5)] or versions[:1], default=None)
+        if version is None:
+            raise OSError("the Neo4j behind speaks no version of Bolt that gpugda does")
         client = InnerClient()
         task = asyncio.create_task(self._guarded(f"http-{next(self._names)}", client, version))
         self._sessions[task] = None
@@ -291,13 +296,9 @@ class AsyncServer:
         for port in self._ports:
             asyncio.get_running_loop().remove_reader(port)
             port.close()
-        if self._web is not None:
-            await self._web.close()
+        await asyncio.gather(self._drained(), *([self._web.close()] if self._web else []))
         for port in self._web_ports:
             port.close()
-        end = asyncio.get_running_loop().time() + self._settings.drain_seconds
-        while self._busy() and asyncio.get_running_loop().time() < end:
-            await asyncio.sleep(0.02)
         tasks = list(self._sessions)
         for task in tasks:
             task.cancel()
@@ -320,10 +321,11 @@ class AsyncServer:
         await self.close()
 
     # ------------------------------------------------------------------ connections
-    def _busy(self) -> bool:
-        return any(
-            session is not None and not session.is_idle for session in self._sessions.values()
-        )
+    async def _drained(self) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._settings.drain_seconds
+        while any(each and not each.is_idle for each in self.connections) and loop.time() < end:
+            await asyncio.sleep(0.02)
 
     def _accept(self, port: socket.socket) -> None:
         """Accepts a client that waits at a port.
@@ -491,23 +493,28 @@ async def _version_with(
     return None
 
 
-async def _opened(address: str) -> list[socket.socket]:
+async def _opened(address: str, default_port: int = _DEFAULT_PORT) -> list[socket.socket]:
     """Sockets that listen at an address: the path of a Unix socket, or host and port.
 
     Raises:
         OSError: They cannot be opened.
-        ConfigurationError: It is no address.
+        ConfigurationError: It is no address, or the path of a file.
     """
     ports: list[socket.socket] = []
     try:
         if "/" in address:
-            Path(address).unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                if not stat.S_ISSOCK(Path(address).lstat().st_mode):
+                    raise ConfigurationError(f"{address} exists, and is no socket.")
+                Path(address).unlink()
             ports.append(socket.socket(socket.AF_UNIX))
             ports[0].bind(address)
             ports[0].listen(_BACKLOG)
         else:
             found = await asyncio.get_running_loop().getaddrinfo(
-                *host_and_port(address), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+                *host_and_port(address, default_port),
+                type=socket.SOCK_STREAM,
+                flags=socket.AI_PASSIVE,
             )
             for family, *_, name in dict.fromkeys(found):
                 ports.append(socket.create_server(name, family=family, backlog=_BACKLOG))
@@ -535,15 +542,15 @@ async def _streams(
     return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
-def host_and_port(text: str) -> tuple[str, int]:
-    """Host and port of an address such as ``localhost:7687`` or ``[::1]:7687``.
+def host_and_port(text: str, default_port: int = _DEFAULT_PORT) -> tuple[str, int]:
+    """Host and port of an address such as ``localhost:7687``, ``[::1]:7687`` or ``localhost``.
 
     Raises:
         ConfigurationError: It is none.
     """
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
-        host, port = text, str(_DEFAULT_PORT)
+        host, port = text, str(default_port)
     host = host.strip("[]")
     if not host or not port.isdigit() or int(port) > 0xFFFF:
         raise ConfigurationError(f"{text!r} is no address; write HOST:PORT, as localhost:7687.")

@@ -66,8 +66,8 @@ class Session(Conversation):
 
     @property
     def is_idle(self) -> bool:
-        """True if the client has no transaction and no unread result."""
-        return not self._in_transaction and not self._answers
+        """True if the client has no transaction, no query and no unread result."""
+        return not self._in_transaction and not self._has_work
 
     @property
     def is_known(self) -> bool:

@@ -14,13 +14,21 @@ from gpugda.serve.framing import FramingError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["ByteStream", "SocketStream", "close_writer", "web_socket"]
+__all__ = [
+    "LOCAL_HOSTS",
+    "ByteStream",
+    "SocketStream",
+    "close_writer",
+    "refused_origin",
+    "web_socket",
+]
 
 _READ_BYTES = 1 << 16
 _LARGEST_REQUEST = 16_384
 _LARGEST_WEB_MESSAGE = 64 << 20
 _BUFFERED_BYTES = 1 << 20
-_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine."""
 
 
 class ByteStream(Protocol):
@@ -168,7 +176,10 @@ class _WebSocketStream:
             if self._protocol.parser_exc or self._protocol.handshake_exc:
                 raise FramingError("a request that is not HTTP")
         request = requests[0]
-        refused = _refused_origin(request.headers.get("Origin"), origins)
+        try:
+            refused = refused_origin(request.headers.get("Origin"), origins, LOCAL_HOSTS)
+        except ValueError:
+            refused = "a page without an address"
         if refused:
             response = self._protocol.reject(403, f"{refused} may not connect (--origin)\n")
         else:
@@ -222,11 +233,20 @@ class _WebSocketStream:
                 self._below.write(data)
 
 
-def _refused_origin(origin: str | None, origins: Collection[str]) -> str:
-    """A page that may not connect; empty if it may, or if no page asks."""
+def refused_origin(origin: str | None, origins: Collection[str], hosts: Collection[str]) -> str:
+    """The page that asks if it may not; empty if it may, or if no page asks.
+
+    Args:
+        origin: Where the page is from, as the browser says.
+        origins: Pages that may ask; ``*`` for all.
+        hosts: Names of hosts whose pages may ask, too.
+
+    Raises:
+        ValueError: The browser says nonsense.
+    """
     if origin is None or origin in origins or "*" in origins:
         return ""
-    return "" if urlsplit(origin).hostname in _LOCAL_HOSTS else f"the page {origin[:200]}"
+    return "" if urlsplit(origin).hostname in hosts else f"the page {origin[:200]}"
 
 
 def _refusal(status: str, text: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.values import temporal
@@ -148,10 +149,29 @@ def from_typed(value: Any) -> Any:
         return value
     if set(value) != {"$type", "_value"}:
         return {key: from_typed(item) for key, item in value.items()}
-    read = _READERS.get(value["$type"])
+    name, given = value["$type"], value["_value"]
+    kinds, read = _READERS.get(name, ((), None))
     if read is None:
-        raise ValueError(f"there is no type {value['$type']!r}")
-    return read(value["_value"])
+        raise ValueError(f"there is no type {str(name)[:40]!r}")
+    if type(given) not in kinds:
+        raise ValueError(f"{name} has no value of the JSON type {type(given).__name__}")
+    found = read(given)
+    if name in _KINDS and kind_of(found) != _KINDS[name]:
+        raise ValueError(f"this is no {name}: {given[:40]!r}")
+    return found
+
+
+def _integer(given: int | str) -> int:
+    found = given if isinstance(given, int) else _number(given, int)
+    if not -(1 << 63) <= found < 1 << 63:
+        raise ValueError("Integer has 64 bits")
+    return found
+
+
+def _number(text: str, kind: Callable[[str], Any]) -> Any:
+    if "_" in text:  # Python allows it within numbers
+        raise ValueError(f"this is no number: {text[:40]!r}")
+    return kind(text)
 
 
 def _zoned(text: str) -> Any:
@@ -164,26 +184,37 @@ def _zoned(text: str) -> Any:
 
 
 def _point(text: str) -> Any:
-    srid, _, rest = text.removeprefix("SRID=").partition(";")
-    numbers = [float(each) for each in rest.partition("(")[2].rstrip(")").split()]
-    return temporal.point_of(int(srid), *numbers, *[None] * (3 - len(numbers)))
+    match = _POINT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"this is no Point: {text[:40]!r}")
+    x, y, *rest = map(float, match[2].split())
+    if len(rest) > 1:
+        raise ValueError(f"this is no Point: {text[:40]!r}")
+    return temporal.point_of(int(match[1]), x, y, rest[0] if rest else None)
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "Null": lambda value: None,
-    "Boolean": bool,
-    "Integer": int,
-    "Float": float,
-    "String": str,
-    "Base64": base64.b64decode,
-    "List": lambda value: [from_typed(item) for item in value],
-    "Map": lambda value: {key: from_typed(item) for key, item in value.items()},
-    "Date": lambda text: temporal.neo4j_time().Date.from_iso_format(text),
-    "LocalTime": lambda text: temporal.neo4j_time().Time.from_iso_format(text),
-    "Time": lambda text: temporal.neo4j_time().Time.from_iso_format(text),
-    "LocalDateTime": lambda text: temporal.neo4j_time().DateTime.from_iso_format(text),
-    "OffsetDateTime": _zoned,
-    "ZonedDateTime": _zoned,
-    "Duration": lambda text: temporal.neo4j_time().Duration.from_iso_format(text),
-    "Point": _point,
+_POINT = re.compile(r"SRID=(\d+);\s*POINT(?:\s*Z)?\s*\(([^()]*)\)")
+_KINDS = {
+    **{name: kind for kind, name in _NAMES.items()},
+    "OffsetDateTime": "datetime",
+    "ZonedDateTime": "datetime",
+}
+"""Kinds of the values that texts of these types have: a `Time` without offset is none."""
+_READERS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
+    "Null": ((type(None),), lambda value: None),
+    "Boolean": ((bool,), lambda value: value),
+    "Integer": ((int, str), _integer),
+    "Float": ((int, float, str), lambda value: _number(str(value), float)),
+    "String": ((str,), lambda value: value),
+    "Base64": ((str,), lambda text: base64.b64decode(text, validate=True)),
+    "List": ((list,), lambda value: [from_typed(item) for item in value]),
+    "Map": ((dict,), lambda value: {key: from_typed(item) for key, item in value.items()}),
+    "Date": ((str,), lambda text: temporal.neo4j_time().Date.from_iso_format(text)),
+    "LocalTime": ((str,), lambda text: temporal.neo4j_time().Time.from_iso_format(text)),
+    "Time": ((str,), lambda text: temporal.neo4j_time().Time.from_iso_format(text)),
+    "LocalDateTime": ((str,), lambda text: temporal.neo4j_time().DateTime.from_iso_format(text)),
+    "OffsetDateTime": ((str,), _zoned),
+    "ZonedDateTime": ((str,), _zoned),
+    "Duration": ((str,), lambda text: temporal.neo4j_time().Duration.from_iso_format(text)),
+    "Point": ((str,), _point),
 }

@@ -7,7 +7,9 @@ import base64
 import hmac
 import json
 import re
+import struct
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -16,22 +18,30 @@ import uvicorn
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from gpugda.errors import GpugdaError
 from gpugda.serve.messages import RefusedError, Tag
+from gpugda.serve.packstream import Packer
+from gpugda.serve.streams import LOCAL_HOSTS, refused_origin
 from gpugda.serve.typed_json import from_typed, plain, typed
 
 if TYPE_CHECKING:
     import socket
     import ssl
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 
     from starlette.requests import Request
 
     from gpugda.serve.framing import Version
     from gpugda.serve.inner_client import InnerClient
     from gpugda.serve.journal import Journal
+    from gpugda.serve.settings import Settings
 
 __all__ = ["Shown", "WebPort"]
 
@@ -53,9 +63,11 @@ _COUNTERS = [
     "constraints-added",
     "constraints-removed",
 ]
-_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_BAD = (ValueError, TypeError, KeyError, ArithmeticError, RecursionError, struct.error, GpugdaError)
+"""Errors that a client's values cause."""
+_UNAUTHORIZED = "Neo.ClientError.Security.Unauthorized"
 _STATUS_OF = {
-    "Neo.ClientError.Security.Unauthorized": 401,
+    _UNAUTHORIZED: 401,
     "Neo.ClientError.Security.Forbidden": 403,
     "Neo.ClientError.Database.DatabaseNotFound": 404,
 }
@@ -69,10 +81,6 @@ class Shown(Protocol):
     @property
     def web_is_local(self) -> bool:
         """True if only programs on this machine can use the port."""
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """Pages that may ask, beside those of this machine."""
 
     async def problem(self) -> str:
         """Why clients cannot be served; empty if they can."""
@@ -93,6 +101,69 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
+class _Connection(H11Protocol):
+    """A client's connection, which is dropped while it sends or takes nothing for too long.
+
+    Args:
+        settings: The server's settings.
+        options: Arguments of uvicorn.
+    """
+
+    def __init__(self, settings: Settings, **options: Any) -> None:
+        super().__init__(**options)
+        self._settings = settings
+        self._waits_for = ""
+        self._reading: asyncio.TimerHandle | None = None
+        self._writing: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Refuses a client if there are too many."""
+        super().connection_made(transport)
+        self._watch()
+        if len(self.connections) > self._settings.most_connections:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Begins or ends the time for a request."""
+        super().data_received(data)
+        self._watch()
+
+    def pause_writing(self) -> None:
+        """Begins the time in which the client has to take bytes."""
+        self.flow.pause_writing()
+        self._writing = self.loop.call_later(self._settings.slowest_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Ends that time."""
+        self.flow.resume_writing()
+        _stop(self._writing)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends all times."""
+        super().connection_lost(exc)
+        _stop(self._reading)
+        _stop(self._writing)
+
+    def _watch(self) -> None:
+        settings, cycle = self._settings, self.cycle
+        waits_for = "head" if cycle is None or cycle.response_complete else "body"
+        if waits_for == "body" and not cycle.more_body:
+            waits_for = ""
+        if waits_for != self._waits_for:
+            _stop(self._reading)
+            self._waits_for = waits_for
+            if waits_for:
+                seconds = (
+                    settings.hello_seconds if waits_for == "head" else settings.slowest_seconds
+                )
+                self._reading = self.loop.call_later(seconds, self.transport.abort)
+
+
+def _stop(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
+
+
 class WebPort:
     """The port for HTTP.
 
@@ -102,6 +173,7 @@ class WebPort:
         tls: Certificates; None for plain HTTP.
         operator: User and password of who may see the page, its data and metrics; None for all,
             which only programs on this machine may be.
+        settings: The server's settings.
     """
 
     def __init__(
@@ -110,8 +182,10 @@ class WebPort:
         ports: list[socket.socket],
         tls: ssl.SSLContext | None,
         operator: tuple[str, str] | None,
+        settings: Settings,
     ) -> None:
         self._server = server
+        self._origins = settings.origins
         self._ports = ports
         self._operator = operator
         self._registry = CollectorRegistry(auto_describe=False)
@@ -123,11 +197,20 @@ class WebPort:
                 Route("/metrics", self._metrics),
                 Route("/api/status", self._status),
                 Route("/db/{database}/query/v2", self._query, methods=["POST"]),
-            ]
+            ],
+            middleware=[
+                Middleware(
+                    CORSMiddleware,
+                    allow_origins=self._origins,
+                    allow_methods=("GET", "POST"),
+                    allow_headers=("Accept", "Authorization", "Content-Type"),
+                )
+            ],
         )
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
-            timeout_graceful_shutdown=1,
+            timeout_graceful_shutdown=max(1.0, settings.drain_seconds),  # type: ignore[arg-type]
+            http=partial(_Connection, settings),  # type: ignore[arg-type]
         )  # fmt: skip
         config.load()
         config.ssl = tls
@@ -135,16 +218,23 @@ class WebPort:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Opens the port."""
+        """Opens the port.
+
+        Raises:
+            OSError: It cannot be opened.
+        """
         self._task = asyncio.create_task(self._uvicorn.serve(self._ports))
         while not self._uvicorn.started and not self._task.done():
             await asyncio.sleep(0.01)
+        if not self._uvicorn.started:
+            self._task.result()
+            raise OSError("the port for HTTP does not open")
 
     async def close(self) -> None:
         """Closes the port."""
         self._uvicorn.should_exit = True
         if self._task is not None:
-            await self._task
+            await asyncio.wait({self._task})
         for port in self._ports:
             port.close()
 
@@ -172,11 +262,9 @@ class WebPort:
 
     def _refused(self, request: Request) -> Response | None:
         """Refuses who is not the operator, and pages of other hosts."""
-        problem = self._foreign(request)
-        if problem:
-            return _failure(403, "Neo.ClientError.Security.Forbidden", problem)
-        if self._operator is None:
-            return None
+        foreign = self._foreign(request)
+        if foreign or self._operator is None:
+            return foreign
         given = _credentials(request)
         wanted = dict(zip(("principal", "credentials"), self._operator, strict=True))
         matches = [
@@ -185,52 +273,103 @@ class WebPort:
         ]
         return None if all(matches) else _unauthorized("Log on as the operator.")
 
-    def _foreign(self, request: Request) -> str:
-        """Why a request comes from a page that may not ask; empty if it may.
+    def _foreign(self, request: Request) -> Response | None:
+        """Refuses a page that may not ask.
 
         A page of another host could else use the rights of this machine: it makes a browser send
         requests, or gives its own name this machine's address.
         """
-        name = urlsplit(f"//{request.headers.get('host', '')}").hostname
-        if self._server.web_is_local and name not in _LOCAL_HOSTS:
-            return "this name is not of this machine"
-        origin = request.headers.get("origin")
-        if origin is None or origin in self._server.origins or urlsplit(origin).hostname == name:
-            return ""
-        return f"the page {origin[:200]} may not ask (--origin)"
+        try:
+            name = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+            refused = refused_origin(request.headers.get("origin"), self._origins, (name,))
+        except ValueError as error:
+            return _bad(error)
+        if self._server.web_is_local and name not in LOCAL_HOSTS:
+            refused = "a name that is not of this machine"
+        code = "Neo.ClientError.Security.Forbidden"
+        return _failure(403, code, f"{refused} may not ask (--origin)") if refused else None
 
     # ------------------------------------------------------------------ Neo4j's Query API
     async def _query(self, request: Request) -> Response:
         foreign = self._foreign(request)
         if foreign:
-            return _failure(403, "Neo.ClientError.Security.Forbidden", foreign)
+            return foreign
         try:
             body = await _body(request)
-            statement, parameters, extra = _run(body, request.path_params["database"])
-            if _TYPED in request.headers["content-type"]:
-                parameters = from_typed(parameters)
-        except (ValueError, TypeError, KeyError) as error:
-            return _failure(400, "Neo.ClientError.Request.Invalid", f"Bad Request: {error}")
+            is_typed = _TYPED in request.headers["content-type"]
+            message = _run(body, request.path_params["database"], is_typed=is_typed)
+        except ClientDisconnect:
+            return Response()  # nobody reads it
+        except _BAD as error:
+            return _bad(error)
         convert = typed if _TYPED in request.headers.get("accept", "") else plain
         media = _TYPED if convert is typed else _JSON
         try:
             client, version, close = await self._server.inner_client()
         except (EOFError, OSError) as error:
             return _failure_of(error)
+        answer = Response()  # for nobody, if the client has left
         try:
-            await client.log_on(version, _credentials(request), _AGENT)
-            run = await client.ask(Tag.RUN, statement, parameters, extra)
+            asking = _asked(client, version, _credentials(request), message)
+            found = await _unless_left(request, asking)
+            if found is not None:
+                with_counters = bool(body.get("includeCounters"))
+                rows = _written(client, found["fields"], convert, with_counters)
+                return _Rows(close, rows, 202, media_type=media)
         except (RefusedError, EOFError, OSError) as error:
-            await close()
-            return _failure_of(error, media)
+            answer = _failure_of(error, media)
         except BaseException:
             await close()
             raise
-        return StreamingResponse(
-            _written(client, close, run["fields"], convert, bool(body.get("includeCounters"))),
-            202,
-            media_type=media,
-        )
+        await close()
+        return answer
+
+
+class _Rows(StreamingResponse):
+    """An answer whose client within this process is closed when it ends, however that is.
+
+    Args:
+        close: Closes it.
+        arguments: As for `StreamingResponse`.
+        options: As for `StreamingResponse`.
+    """
+
+    def __init__(self, close: Callable[[], Any], *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._close = close
+
+    async def __call__(self, *arguments: Any) -> None:
+        """Sends the answer."""
+        try:
+            await super().__call__(*arguments)
+        finally:
+            await self._close()
+
+
+async def _asked(
+    client: InnerClient, version: Version, token: dict[str, Any], message: bytes
+) -> dict[str, Any]:
+    await client.log_on(version, token, _AGENT)
+    return await client.ask_packed(message)
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _unless_left(
+    request: Request, work: Coroutine[Any, Any, dict[str, Any]]
+) -> dict[str, Any] | None:
+    """What the work returns; None, and the work is cancelled, if the client leaves before."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        working.cancel()
+        leaving.cancel()
 
 
 _POLICY = (
@@ -247,7 +386,7 @@ async def _body(request: Request) -> dict[str, Any]:
         data += part
         if len(data) > _LARGEST_BODY:
             raise ValueError("the request is too long")
-    found = json.loads(bytes(data))
+    found = json.loads(data)
     if not isinstance(found, dict) or not isinstance(found.get("statement"), str):
         raise ValueError("there is no statement")
     if not isinstance(found.get("parameters") or {}, dict):
@@ -255,23 +394,27 @@ async def _body(request: Request) -> dict[str, Any]:
     return found
 
 
-def _run(body: dict[str, Any], database: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """The fields of RUN."""
+def _run(body: dict[str, Any], database: str, *, is_typed: bool) -> bytes:
+    """The message RUN."""
     extra: dict[str, Any] = {"db": database}
     if str(body.get("accessMode", "")).lower() == "read":
         extra["mode"] = "r"
-    if body.get("bookmarks"):
-        extra["bookmarks"] = [str(each) for each in body["bookmarks"]]
+    if bookmarks := body.get("bookmarks"):
+        if not isinstance(bookmarks, list):
+            raise ValueError("bookmarks have to be a list")
+        extra["bookmarks"] = [str(each) for each in bookmarks]
     if body.get("impersonatedUser"):
         extra["imp_user"] = str(body["impersonatedUser"])
     if body.get("maxExecutionTime"):
         extra["tx_timeout"] = int(body["maxExecutionTime"]) * 1000
-    return body["statement"], body.get("parameters") or {}, extra
+    parameters = body.get("parameters") or {}
+    if is_typed:
+        parameters = from_typed(parameters)
+    return Packer().message(Tag.RUN, body["statement"], parameters, extra)
 
 
 async def _written(
     client: InnerClient,
-    close: Callable[[], Any],
     fields: list[str],
     convert: Callable[[Any], Any],
     with_counters: bool,
@@ -292,8 +435,6 @@ async def _written(
         more = _after(metadata, convert, with_counters)
     except (RefusedError, EOFError) as error:
         more = {"errors": _errors(error)}
-    finally:
-        await close()
     parts.append("]}")
     parts += [f",{_json(name)}:{_json(value)}" for name, value in more.items()]
     yield ("".join(parts) + "}").encode()
@@ -361,28 +502,33 @@ def _credentials(request: Request) -> dict[str, Any]:
 
 
 def _errors(error: Exception) -> list[dict[str, str]]:
-    if isinstance(error, RefusedError):
-        return [{"code": error.code, "message": str(error)}]
     code = "Neo.TransientError.General.DatabaseUnavailable"
+    if isinstance(error, RefusedError):
+        code = error.code
     return [{"code": code, "message": str(error) or type(error).__name__}]
 
 
 def _failure_of(error: Exception, media: str = _JSON) -> Response:
     if not isinstance(error, RefusedError):
-        return JSONResponse({"errors": _errors(error)}, 503)
-    if error.code.startswith("Neo.ClientError.Security.Unauthorized"):
+        return JSONResponse({"errors": _errors(error)}, 503, media_type=media)
+    if error.code.startswith(_UNAUTHORIZED):
         return _unauthorized(str(error))
     kind = error.code.split(".")[1]
     status = _STATUS_OF.get(error.code, 400 if kind in ("ClientError", "TransientError") else 500)
     return _failure(status, error.code, str(error), media)
 
 
-def _failure(status: int, code: str, message: str, media: str = _JSON) -> Response:
-    errors = [{"code": code, "message": message}]
-    return JSONResponse({"errors": errors}, status, media_type=media)
+def _bad(error: Exception) -> Response:
+    message = str(error) or type(error).__name__
+    return _failure(400, "Neo.ClientError.Request.Invalid", f"Bad Request: {message}")
 
 
 def _unauthorized(message: str) -> Response:
-    code = "Neo.ClientError.Security.Unauthorized"
-    headers = {"WWW-Authenticate": 'Basic realm="gpugda", charset="UTF-8"'}
-    return JSONResponse({"errors": [{"code": code, "message": message}]}, 401, headers)
+    found = _failure(401, _UNAUTHORIZED, message)
+    found.headers["WWW-Authenticate"] = 'Basic realm="gpugda", charset="UTF-8"'
+    return found
+
+
+def _failure(status: int, code: str, message: str, media: str = _JSON) -> Response:
+    errors = [{"code": code, "message": message}]
+    return JSONResponse({"errors": errors}, status, media_type=media)

@@ -5,7 +5,8 @@ import stat
 import pytest
 from prompt_toolkit.history import InMemoryHistory
 
-from gpugda.cli.terminal import MAX_ENTRIES, FileHistory, is_secret, open_history
+from gpugda.cli.terminal import MAX_ENTRIES, FileHistory, open_history
+from gpugda.query.statements import is_secret
 
 
 @pytest.fixture

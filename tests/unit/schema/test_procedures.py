@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from soon import ends_in
 
 import gpugda
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
@@ -46,6 +47,9 @@ ROWS = {
     "SHOW DATABASES YIELD name AS n, home ORDER BY home LIMIT 1": [["system", False]],
     "SHOW HOME DATABASE YIELD name RETURN count(name), collect(name)": [[1, ["neo4j"]]],
     "SHOW INDEXES": [],
+    "SHOW DATABASES YIELD name WHERE name='neo4j' ;\n": [["neo4j"]],
+    "SHOW HOME DATABASE YIELD name AS `a, b`, access ORDER BY `a, b`;": [["neo4j", "read-only"]],
+    "SHOW HOME DATABASE YIELD name WHERE name <> 'it\\'s LIMIT'": [["neo4j"]],
     "SHOW INDEX YIELD * WHERE name = 'RETURN'": [],
     "SHOW PROCEDURES YIELD name WHERE name STARTS WITH 'db.schema.r'": [
         ["db.schema.relTypeProperties"]
@@ -109,6 +113,12 @@ def test_other_procedures_are_unsupported(accelerator):
         accelerator.run("CALL dbms.queryJmx('*:*')")
     with pytest.raises(UnsupportedQueryError, match="SHOW USERS"):
         accelerator.run("SHOW USERS")
+
+
+@pytest.mark.parametrize("many", [" ", "a ", "a", "ORDER ", ";"])
+def test_a_long_command_is_read_in_linear_time(accelerator, many):
+    with ends_in(10), pytest.raises((CypherSyntaxError, UnsupportedQueryError)):
+        accelerator.run(f"SHOW DATABASES YIELD name{many * 20_000} x")
 
 
 def test_explain(accelerator):

@@ -520,6 +520,15 @@ def test_a_certificate_that_is_none(graph, tmp_path):
         pass
 
 
+def test_a_file_at_the_path_of_a_unix_socket_stays(graph, tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("of value")
+    for options in ({"listen": str(path)}, {"http": str(path)}):
+        with pytest.raises(ConfigurationError, match="no socket"), served(graph, **options):
+            pass
+    assert path.read_text() == "of value"
+
+
 def test_a_unix_socket(graph, tmp_path):
     path = str(tmp_path / "bolt.sock")
     with served(graph, listen=path) as server, BoltClient(server.address) as client:
@@ -610,9 +619,24 @@ def test_the_server_lets_a_query_end_before_it_stops(graph):
     client.close()
 
 
+def test_the_server_lets_a_running_query_end_before_it_stops(graph):
+    query = "UNWIND range(1, 700) AS a UNWIND range(1, 3000) AS b WITH a + b AS s RETURN count(s)"
+    with served(graph, drain_seconds=60.0) as made:
+        client = BoltClient(made.address)
+        client.send(Tag.RUN, query, {}, {})
+        client.send(Tag.PULL, {"n": -1})
+        assert soon(
+            lambda: made.connections and made.connections[0] and not made.connections[0].is_idle
+        )
+    tags = [client.receive().tag for _ in range(3)]
+    assert tags == [Tag.SUCCESS, Tag.RECORD, Tag.SUCCESS]
+    client.close()
+
+
 def test_wrong_settings(graph):
     with pytest.raises(ConfigurationError, match="nosuch"):
         gpugda.AsyncServer(graph, nosuch=1)
+    assert host_and_port("localhost", 7475) == ("localhost", 7475)
     for listen in ("localhost:x", ":1", "localhost:99999"):
         with pytest.raises(ConfigurationError, match="address"), served(graph, listen=listen):
             pass
