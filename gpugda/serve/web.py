@@ -128,6 +128,12 @@ class _Connection(H11Protocol):
         super().data_received(data)
         self._watch()
 
+    def on_response_complete(self) -> None:
+        """Begins the time for the next request, which may have arrived in part."""
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self._watch()
+
     def pause_writing(self) -> None:
         """Begins the time in which the client has to take bytes."""
         self.flow.pause_writing()
