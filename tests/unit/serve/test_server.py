@@ -620,14 +620,13 @@ def test_the_server_lets_a_query_end_before_it_stops(graph):
 
 
 def test_the_server_lets_a_running_query_end_before_it_stops(graph):
-    query = "UNWIND range(1, 700) AS a UNWIND range(1, 3000) AS b WITH a + b AS s RETURN count(s)"
+    query = "UNWIND range(1, 3000) AS a UNWIND range(1, 3000) AS b WITH a + b AS s RETURN count(s)"
     with served(graph, drain_seconds=60.0) as made:
         client = BoltClient(made.address)
         client.send(Tag.RUN, query, {}, {})
         client.send(Tag.PULL, {"n": -1})
-        assert soon(
-            lambda: made.connections and made.connections[0] and not made.connections[0].is_idle
-        )
+        assert soon(lambda: any(each and not each.is_idle for each in made.connections))
+        assert not made.journal.classes  # it runs, and has no answer yet
     tags = [client.receive().tag for _ in range(3)]
     assert tags == [Tag.SUCCESS, Tag.RECORD, Tag.SUCCESS]
     client.close()
