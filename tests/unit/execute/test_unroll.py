@@ -91,21 +91,6 @@ def test_paths_keep_apart_from_relationships_of_their_own_clause(
     assert accelerator.run(query, engine="gpu").values() == expected
 
 
-def test_trails_that_were_too_many_are_not_walked_again(
-    accelerator: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limits(monkeypatch, 1 << 20, 4)
-    walked = []
-    batches = Expand._batches
-    monkeypatch.setattr(
-        Expand, "_batches", lambda self, context: walked.append(1) or batches(self, context)
-    )
-    query = "MATCH (a)-[:R*1..3]->(b) RETURN count(*) AS twice"
-    first, second = (accelerator.run(query, engine="gpu").values() for _ in range(2))
-    assert first == second
-    assert len(walked) == 1
-
-
 @pytest.mark.usefixtures("joined")
 def test_the_plan_shows_patterns_of_each_length(accelerator: Any) -> None:
     shown = str(accelerator.explain("MATCH (a)-[:R*1..3]->(b) RETURN count(*)"))
