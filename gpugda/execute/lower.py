@@ -23,11 +23,9 @@ from gpugda.execute.operators import simple
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.degree_lookup import DegreeLookup, is_degree_lookup
 from gpugda.execute.operators.distinct import Distinct
-from gpugda.execute.operators.expand import Expand, set_of
 from gpugda.execute.operators.filter import Filter
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.project import Project
-from gpugda.execute.operators.short_trails import MAX_TRAILS, ShortTrails
 from gpugda.execute.operators.slice import Slice
 from gpugda.execute.operators.sort import Sort
 from gpugda.execute.row_bounds import RowBounds
@@ -103,6 +101,9 @@ class _Lowering:
         return Match(child, graph, bound, wanted, self._text, weighted=weighted, once=once)
 
     def _expand(self, tree: logical.Expand, needed: frozenset[str], *, weighted: bool) -> Operator:
+        from gpugda.execute.operators.expand import Expand, set_of
+        from gpugda.execute.operators.short_trails import MAX_WALKED, ShortTrails
+
         ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
         own = set_of(tree.relationships)
         patterns = unrolled(tree, needed) if weighted and own not in needed else None
@@ -112,7 +113,7 @@ class _Lowering:
             joined = simple.Union(tuple(parts), weighted=True)
             below = (needed - {tree.end}) | ends | frozenset(tree.apart)
             start = self._match(tree.input, below, weighted=True)
-            walked = Expand(start, tree, frozenset(), most=MAX_TRAILS)
+            walked = Expand(start, tree, frozenset(), most=MAX_WALKED)
             return ShortTrails(start, walked, joined)
         lists = {tree.relationships}
         if tree.step is not None:

@@ -11,8 +11,8 @@ def test_the_docker_context_holds_all_files_of_the_build():
     listed = (ROOT / ".dockerignore").read_text().splitlines()
     assert "*" in listed
     let_through = {line.removeprefix("!") for line in listed if line.startswith("!")}
-    read = {"pyproject.toml", "setup.py", project["readme"], *project["license-files"]}
-    read |= {"gpugda", "adapters", "opencl"}
+    read = {"pyproject.toml", "setup.py", "README.md", *project["license-files"]}
+    read |= {"gpugda", "adapters", "opencl", "strategies"}
     missing = {name for name in read if Path(name).parts[0] not in let_through}
     assert not missing
     assert all((ROOT / name).exists() for name in read)

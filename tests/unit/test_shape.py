@@ -119,7 +119,6 @@ def test_a_first_count_loads_few_modules():
 def test_a_first_query_loads_few_modules():
     rare = [
         "regex",
-        "gpugda.execute.lower",
         "gpugda.execute.means",
         "gpugda.execute.operators.expand",
         "gpugda.expressions.functions.text",

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from gpugda.execute.operators.expand import Expand
     from gpugda.execute.operators.simple import Union
 
-__all__ = ["MAX_TRAILS", "ShortTrails"]
+__all__ = ["MAX_WALKED", "ShortTrails"]
 
 MAX_TRAILS: Final = 1 << 15
 """Trails that the host enumerates in the time that joins of several patterns need to start."""
+MAX_WALKED: Final = MAX_TRAILS
+"""Trails after which the host gives up, having expected fewer."""
 _MAX_RELATIONSHIPS: Final = 1 << 20
 """Most relationships of the graph: the host reads all to build the adjacency, cached with it."""
 

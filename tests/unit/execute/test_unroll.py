@@ -9,7 +9,6 @@ import pytest
 from every_trail import trails_from
 
 import gpugda
-from gpugda.execute import lower
 from gpugda.execute.operators import short_trails
 from gpugda.execute.operators.expand import Expand
 from gpugda.execute.operators.simple import Union
@@ -33,7 +32,7 @@ def accelerator() -> Any:
 def limits(patch: pytest.MonkeyPatch, expected: int, walked: int) -> None:
     """Sets the limits of expected and of found trails up to which trails are walked."""
     patch.setattr(short_trails, "MAX_TRAILS", expected)
-    patch.setattr(lower, "MAX_TRAILS", walked)
+    patch.setattr(short_trails, "MAX_WALKED", walked)
 
 
 @pytest.fixture
