@@ -156,16 +156,16 @@ OTHER_JOINS = {
             "pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
         },
     ),
-    "relationships closed one by one": ({}, {"drafts.MAX_ROWS_OF_PAIR": 1}),
+    "relationships closed one by one": ({}, {"drafts._MAX_ROWS_OF_PAIR": 1}),
     "relationships closed launch by launch": (
         {"max_at_once": 0},
-        {"drafts.MAX_ROWS_OF_PAIR": 1},
+        {"drafts._MAX_ROWS_OF_PAIR": 1},
     ),
     "one link a step": ({}, {"compile.MAX_LINKS": 1}),
-    "two links a step": ({}, {"compile.MAX_LINKS": 2, "drafts.MAX_ROWS_OF_PAIR": 2}),
+    "two links a step": ({}, {"compile.MAX_LINKS": 2, "drafts._MAX_ROWS_OF_PAIR": 2}),
     "no rows, only pairs": (
         {"max_at_once": 0},
-        {"leaf_counts.MAX_EXCLUDED": -1, "accumulate.MAX_EXCLUDED": -1},
+        {"step_tables.MAX_EXCLUDED": -1},
     ),
 }
 
