@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.data.values.property_store import PropertyNotReadError
 from gpugda.errors import GpugdaError
+from gpugda.execute.path_growth import is_large
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
 from gpugda.expressions.parameters import Parameters
 from gpugda.plan.plan import LabelOp
 from gpugda.query import ast
+from gpugda.query.shapes import QUERIES
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -24,17 +26,7 @@ if TYPE_CHECKING:
     from gpugda.plan.label_programs import Program
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["PATTERNS", "NodeWeights"]
-
-PATTERNS: Final = (
-    ast.Subquery,
-    ast.PatternExpression,
-    ast.PatternComprehension,
-    ast.ShortestPathExpression,
-)
-"""Expressions that match a pattern for each row."""
-_LARGE: Final = 1 << 20
-"""Relationships from which no arrays of all nodes are computed for an estimate."""
+__all__ = ["NodeWeights"]
 
 
 class NodeWeights:
@@ -58,11 +50,11 @@ class NodeWeights:
         for node in bound.nodes:
             if not node.predicates or bound.no_rows is not None:
                 continue
-            labelled = self._labelled(bound, node.position)
-            members = self.members(bound, node.position)
-            if members is labelled:
+            if is_large(self._graph) or not self._is_evaluated(bound, node.position):
                 factor *= max(1.0, node.cardinality) / max(node.cardinality, 1e-9)
                 continue
+            labelled = self._labelled(bound, node.position)
+            members = self.members(bound, node.position)
             factor *= max(1.0, float(members.sum())) / max(node.cardinality, 1e-9)
             factor *= self.degree_ratio(bound, node.position, members, labelled)
         return factor
@@ -95,7 +87,7 @@ class NodeWeights:
     def cardinality(self, bound: BoundQuery, position: int) -> float:
         """Nodes that qualify for a query node by their labels and properties."""
         node = bound.nodes[position]
-        if not node.predicates or self.is_large:
+        if not node.predicates or is_large(self._graph):
             return max(node.cardinality, 1.0)
         return max(1.0, float(self.members(bound, position).sum()))
 
@@ -114,7 +106,7 @@ class NodeWeights:
             return None
         if domain.ends is not None:
             return domain.ends
-        if domain.place is None or self.is_large:
+        if domain.place is None or is_large(self._graph):
             return None
         bound, position = domain.place
         weights = self.members(bound, position)
@@ -123,18 +115,17 @@ class NodeWeights:
                 weights = weights * self._degrees_of(bound, position, each.position)
         return weights
 
-    @property
-    def is_large(self) -> bool:
-        """True if arrays of all nodes would take long."""
-        return self._graph.relationship_count > _LARGE
+    def _is_evaluated(self, bound: BoundQuery, position: int) -> bool:
+        """True if the conditions of a query node were evaluated on all nodes."""
+        return self.members(bound, position) is not self._labelled(bound, position)
 
     def members(self, bound: BoundQuery, position: int) -> NDArray[np.float64]:
-        """1 for each node that qualifies; in a large graph, for each that has the labels."""
+        """1 for each node that qualifies; not for large graphs."""
         node = bound.nodes[position]
         key = node.labels, node.predicates
         if key not in self._qualifying:
             members = self._labelled(bound, position)
-            if node.predicates and not self.is_large:
+            if node.predicates:
                 holds = self._holding(node.name, node.predicates, bound.query.text)
                 members = members if holds is None else members * holds
             self._qualifying[key] = members
@@ -145,9 +136,7 @@ class NodeWeights:
     ) -> NDArray[np.bool_] | None:
         """Per node, True if conditions hold; None if they read parameters or unread properties."""
         graph = self._graph
-        if any(
-            isinstance(n, (ast.Parameter, *PATTERNS)) for each in predicates for n in walk(each)
-        ):
+        if any(isinstance(n, (ast.Parameter, *QUERIES)) for each in predicates for n in walk(each)):
             return None
         every = np.arange(graph.node_count, dtype=np.uint32)
         environment = Environment(

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["Growth", "path_growth"]
+__all__ = ["Growth", "is_large", "path_growth"]
 
-_MAX_ENTRIES: Final = 1 << 20
-"""Relationships of a graph whose lists are followed; others grow by their mean degree."""
+_LARGE: Final = 1 << 20
 _MAX_LEVELS: Final = 32
 _MAX_PATHS: Final = 1e12
 _FEW: Final = 0.01
@@ -56,9 +55,14 @@ class Growth(NamedTuple):
         return most * -float(np.expm1(-self.paths(minimum) / most))
 
 
+def is_large(graph: DataGraph) -> bool:
+    """True if an estimate neither follows the graph's lists nor makes arrays of all its nodes."""
+    return graph.relationship_count > _LARGE
+
+
 def path_growth(
     graph: DataGraph,
-    starts: NDArray[np.float64],
+    starts: NDArray[np.float64] | None,
     direction: Direction,
     types: tuple[int, ...] | None,
     minimum: int,
@@ -71,18 +75,20 @@ def path_growth(
 
     Args:
         graph: The data graph.
-        starts: ``float64[n]``, how often paths begin at each node.
+        starts: ``float64[n]``, how often paths begin at each node; None for once at each, the only
+            choice in large graphs.
         direction: As seen from there.
         types: Type ids; None for any type.
         minimum: Minimum number of relationships.
         maximum: Maximum number; None for no bound.
     """
-    total = float(starts.sum())
     last = _MAX_LEVELS if maximum is None else min(maximum, _MAX_LEVELS)
+    if is_large(graph):
+        return _by_mean_degree(graph, direction, types, last)
+    starts = np.ones(graph.node_count) if starts is None else starts
+    total = float(starts.sum())
     if not total:
         return Growth((1.0,), 0.0)
-    if graph.relationship_count > _MAX_ENTRIES:
-        return _by_mean_degree(graph, starts / total, direction, types, last)
     lists = graph.cached_adjacency(
         (direction, types), lambda: adjacency_of(graph, direction, types)
     )
@@ -108,17 +114,12 @@ def path_growth(
 
 
 def _by_mean_degree(
-    graph: DataGraph,
-    starts: NDArray[np.float64],
-    direction: Direction,
-    types: tuple[int, ...] | None,
-    last: int,
+    graph: DataGraph, direction: Direction, types: tuple[int, ...] | None, last: int
 ) -> Growth:
     outgoing = None if direction is Direction.BOTH else direction is Direction.OUTGOING
     forwards, backwards = (types, outgoing), (types, None if outgoing is None else not outgoing)
-    counts = graph.statistics.type_counts
-    entries = sum(counts) if types is None else sum(counts[each] for each in types)
-    degree = entries * (2 if outgoing is None else 1) / max(int(np.count_nonzero(starts)), 1)
+    entries = graph.statistics.relationships_of(types)
+    degree = entries * (2 if outgoing is None else 1) / max(graph.node_count, 1)
     later = graph.reached_degree(backwards, forwards) - (1.0 if outgoing is None else 0.0)
     levels = [1.0, degree]
     while len(levels) <= last and _FEW < levels[-1] < _MAX_PATHS:

@@ -12,11 +12,9 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from gpugda.execute.aggregate_calls import counts
 from gpugda.execute.column_domains import Domain, Domains, Sized, draws
-from gpugda.execute.node_weights import PATTERNS, NodeWeights
+from gpugda.execute.node_weights import NodeWeights
 from gpugda.execute.operators import simple
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.apply import Apply
@@ -42,7 +40,7 @@ from gpugda.plan.label_programs import type_ids
 from gpugda.plan.logical import ExpandMode
 from gpugda.plan.physical import Physical, PhysicalPlan
 from gpugda.query import ast
-from gpugda.query.shapes import variable_names
+from gpugda.query.shapes import QUERIES, variable_names
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -52,6 +50,7 @@ if TYPE_CHECKING:
     from gpugda.execute.operator import Operator
     from gpugda.match.need import Need
     from gpugda.plan.cost import DeviceRates, ServerRates
+    from gpugda.plan.logical import Expand as LogicalExpand
     from gpugda.plan.plan import BoundQuery, Plan
 
 __all__ = ["parameter_sizes", "physical_plan", "sized"]
@@ -388,9 +387,8 @@ class _Sizing:
     def _degrees(self, operator: DegreeLookup) -> Sized:
         below, graph = self.of(operator.children[0]), self._graph
         arrow = operator.graph.relationships[0]
-        counts = graph.statistics.type_counts
         types = type_ids(arrow.types, graph.types)
-        entries = sum(counts) if types is None else sum(counts[each] for each in types)
+        entries = graph.statistics.relationships_of(types)
         degree = entries * (1 if arrow.directed else 2) / max(graph.node_count, 1)
         start = next(iter(operator.bound))
         is_start = operator.graph.nodes[arrow.source].name == start
@@ -560,22 +558,20 @@ class _Sizing:
     ) -> Growth:
         graph = self._graph
         weights = self._nodes.of(below.domains.get(start))
-        if weights is None:
-            weights = np.ones(graph.node_count)
         ids = type_ids(types, graph.types)
         return path_growth(graph, weights, direction, ids, minimum, maximum)
 
-    def _mean_degree(self, asked: Any) -> float:
+    def _mean_degree(self, asked: LogicalExpand) -> float:
         graph = self._graph
-        counts, types = graph.statistics.type_counts, type_ids(asked.types, graph.types)
-        entries = sum(counts) if types is None else sum(counts[each] for each in types)
+        types = type_ids(asked.types, graph.types)
+        entries = graph.statistics.relationships_of(types)
         both = 2 if asked.direction is ast.Direction.BOTH else 1
         outgoing = None if both == 2 else asked.direction is ast.Direction.OUTGOING
         return both * entries / max(graph.nodes_having((types, outgoing), None), 1)
 
     def _inside(self, expressions: Iterable[ast.Expression], below: Sized) -> Work:
         """The work of patterns inside expressions."""
-        nested = sum(isinstance(n, PATTERNS) for each in expressions for n in walk(each))
+        nested = sum(isinstance(n, QUERIES) for each in expressions for n in walk(each))
         if not nested:
             return Work()
         graph = self._graph

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 __all__ = ["ANY", "DegreeSummary", "GraphStatistics", "PendingCounts"]
 
@@ -121,6 +121,12 @@ class GraphStatistics:
         return replace(
             self, distinct_counts=of_nodes, relationship_distinct_counts=of_relationships
         )
+
+    def relationships_of(self, types: Iterable[int] | None) -> int:
+        """Number of relationships of some types; None for all."""
+        if types is None:
+            return self.relationship_count
+        return sum(self.type_counts[each] for each in types)
 
     @property
     def density(self) -> float:

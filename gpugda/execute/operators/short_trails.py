@@ -62,9 +62,7 @@ class ShortTrails(Operator):
         assert asked.maximum is not None
         assert isinstance(self._start, PatternOperator)
         rows = estimate(self._start.plan_on(graph, strategy)).rows
-        counts = graph.statistics.type_counts
-        types = type_ids(asked.types, graph.types)
-        entries = sum(counts if types is None else [counts[each] for each in types])
+        entries = graph.statistics.relationships_of(type_ids(asked.types, graph.types))
         entries *= 2 if asked.direction is Direction.BOTH else 1
         degree = entries / max(graph.node_count, 1)
         return rows * sum(degree**length for length in range(1, asked.maximum + 1))

@@ -248,12 +248,10 @@ def _expected(run: Run, candidates: Candidates, tests: Sequence[EntryTest], name
     """Expected number of kept entries, if entries were spread evenly over the nodes."""
     graph = run.graph.graph
     nodes, total = max(1, graph.node_count), graph.relationship_count
-    counts = graph.statistics.type_counts
     kept = 0.0
     for each in tests:
         share = 1.0
         for row in (each.bound_row, each.row):
             share *= 1.0 if row is None else candidates.counts[row] / nodes
-        entries = total if each.types is None else sum(counts[kind] for kind in each.types)
-        kept += share * entries
+        kept += share * graph.statistics.relationships_of(each.types)
     return min(kept, total)
