@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from gpugda.caching import LruCache
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.pipeline import one_pattern
 from gpugda.query import ast
+from gpugda.query.prepare import QUERIES_KEPT
 from gpugda.query.render import with_colons
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gpugda.ports import Projection
-    from gpugda.query.query_graph import QueryGraph
+    from gpugda.query.query_graph import Query, QueryGraph
     from gpugda.query.statement import Statement
 
 __all__ = ["leads_outside", "refuse_outside"]
+
+_patterns: Final[LruCache[str, Query | None]] = LruCache(QUERIES_KEPT)
+"""Queries as one pattern, by text: lowering one takes longer than a small query may."""
 
 
 def refuse_outside(query: Statement, projection: Projection) -> None:
@@ -27,7 +32,7 @@ def refuse_outside(query: Statement, projection: Projection) -> None:
     """
     if projection.labels is None and projection.types is None:
         return
-    pattern = one_pattern(query)
+    pattern = _patterns.get(query.text, lambda: one_pattern(query))
     if pattern is None:
         outside: str | None = "the snapshot is restricted, and the query is more than one pattern"
     else:
