@@ -49,9 +49,14 @@ class Adjacency:
         """Number of nodes that have entries."""
         return int(np.count_nonzero(np.diff(self.offsets)))
 
+    def entry_counts(self, nodes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Number of entries of each of the given nodes."""
+        counts: NDArray[np.int64] = self.offsets[nodes + np.uint32(1)] - self.offsets[nodes]
+        return counts
+
     def entry_count(self, nodes: NDArray[np.uint32]) -> int:
         """Number of entries of the given nodes together."""
-        return int((self.offsets[nodes + np.uint32(1)] - self.offsets[nodes]).sum())
+        return int(self.entry_counts(nodes).sum())
 
     def nodes(self) -> NDArray[np.uint32]:
         """``uint32`` per entry: the node whose list holds the entry."""

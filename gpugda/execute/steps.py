@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.trail_sets import met_again
+from gpugda.execute.trail_sets import met_again, numbered
 from gpugda.execute.trails import adjacency_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpugda.data.adjacency import Adjacency
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.context import ExecutionContext
+    from gpugda.execute.trail_sets import NumberedSteps
     from gpugda.expressions.boolean_columns import Truth
     from gpugda.plan.logical import Expand, StepPattern
     from gpugda.query.ast import Expression
@@ -55,9 +56,9 @@ class Steps:
         return self.reverse()
 
     @cached_property
-    def met_again(self) -> NDArray[np.uint32]:
-        """The relationships that a walk may follow twice: see `trail_sets.met_again`."""
-        return met_again(self.forwards)
+    def on_cycles(self) -> NumberedSteps | None:
+        """The steps with bits for what a walk may follow twice; None if that is too much."""
+        return numbered(self.forwards, met_again(self.forwards))
 
 
 class StepsCache:

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from gpugda.data.values.columns import Column
     from gpugda.execute.relationship_lists import RelationshipLists
 
-__all__ = ["NumberedSteps", "TrailSets", "met_again", "numbered", "trail_sets"]
+__all__ = ["MAX_NUMBERED", "NumberedSteps", "TrailSets", "met_again", "numbered", "trail_sets"]
 
-_BITS: Final = 64
+MAX_NUMBERED: Final = 64
+"""Relationships that can have a bit."""
 _MAX_STATES: Final = 1 << 20
 """States of a length that are extended together."""
 _LEAST_PEELED: Final = 8
@@ -117,8 +118,10 @@ class NumberedSteps:
 
 def numbered(steps: Adjacency, relationships: NDArray[np.uint32]) -> NumberedSteps | None:
     """The steps with bits for the given relationships; None if these are too many."""
+    if len(relationships) > 2 * MAX_NUMBERED:  # none occurs more than twice: once from each end
+        return None
     numbers = unique_values(relationships)
-    if len(numbers) > _BITS:
+    if len(numbers) > MAX_NUMBERED:
         return None
     return NumberedSteps(steps, numbers, _bits_of(steps.relationships, numbers))
 
@@ -176,7 +179,7 @@ def _longer(
     offsets = steps.steps.offsets
     waiting: list[TrailSets] = []
     count = 0
-    for start, stop in windows_of(np.diff(offsets)[level.ends], _MAX_STATES // 4):
+    for start, stop in windows_of(steps.steps.entry_counts(level.ends), _MAX_STATES // 4):
         check()
         places, entries = entries_of(offsets, level.ends[start:stop])
         places += start

@@ -145,8 +145,7 @@ def _windows(
 ) -> Iterator[Level]:
     """The paths with one more relationship, in windows with fewer rows the longer they are."""
     most = max(_MIN_ROWS, _MAX_VALUES // (level.relationships.shape[1] + 1))
-    counts = (adjacency.offsets[1:] - adjacency.offsets[:-1])[level.ends]
-    for start, stop in windows_of(counts, most):
+    for start, stop in windows_of(adjacency.entry_counts(level.ends), most):
         longer = _longer(adjacency, level, start, stop, avoids, repeats=repeats)
         if len(longer.rows):
             yield longer

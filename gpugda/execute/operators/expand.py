@@ -20,7 +20,7 @@ from gpugda.execute.reach import reached
 from gpugda.execute.relationship_lists import avoiding, lists_of
 from gpugda.execute.seeds import entity_column
 from gpugda.execute.steps import Steps, StepsCache
-from gpugda.execute.trail_sets import NumberedSteps, TrailSets, numbered, trail_sets
+from gpugda.execute.trail_sets import MAX_NUMBERED, NumberedSteps, TrailSets, numbered, trail_sets
 from gpugda.execute.trails import Level, trails
 from gpugda.expressions.operands import as_column
 from gpugda.plan.logical import ExpandMode
@@ -176,7 +176,7 @@ class Expand(Operator):
     # -------------------------------------------------------------- trails that are merged
     def _numbered(self, steps: Steps, context: ExecutionContext) -> NumberedSteps | None:
         """The steps with bits for relationships; None if trails are enumerated one by one."""
-        asked, graph = self.asked, context.graph
+        asked = self.asked
         is_short = asked.maximum is not None and asked.maximum <= _SHORT
         is_read = self.kept is None or self.wanted or steps.residuals or asked.given
         if is_read or is_short or not self._walks(steps):
@@ -184,11 +184,13 @@ class Expand(Operator):
         if asked.mode is ExpandMode.WALKS:
             return numbered(steps.forwards, steps.forwards.relationships[:0])
         if self.gives_set and asked.apart:
-            every = np.arange(graph.relationship_count, dtype=np.uint32)
-            return numbered(steps.forwards, every)
+            count = context.graph.relationship_count
+            if count > MAX_NUMBERED:
+                return None
+            return numbered(steps.forwards, np.arange(count, dtype=np.uint32))
         if self.gives_set or asked.apart or asked.direction is Direction.BOTH:
             return numbered(steps.forwards, steps.forwards.relationships)
-        return numbered(steps.forwards, steps.met_again)
+        return steps.on_cycles
 
     def _merged(
         self, batch: Batch, steps: Steps, together: NumberedSteps, context: ExecutionContext

@@ -88,10 +88,7 @@ class PatternOperator(Operator):
 
 @contextmanager
 def naming_pattern(graph: QueryGraph, context: ExecutionContext) -> Iterator[None]:
-    """Makes memory errors of a block name the pattern, unless it is the whole query.
-
-    The limit that such an error names suffices for this pattern; another may need more.
-    """
+    """Makes memory errors of a block name the pattern, unless it is the whole query."""
     try:
         yield
     except MemoryLimitError as error:
