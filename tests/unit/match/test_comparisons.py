@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -389,11 +388,8 @@ def test_keys_that_take_half_of_the_limit_stay_on_the_host(context):
     # A key takes 4 bytes a node, of two query nodes.
     strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=200_000)
     assert rows_on(strategy, text, graph)[0] == [(1,)]
-    with pytest.raises(MemoryLimitError, match="memory") as error:
+    with pytest.raises(MemoryLimitError, match="memory limit of 20,000 bytes"):
         rows_on(ExtendStrategy(DeviceGraph(context, graph), memory_limit=20_000), text, graph)
-    enough = int(re.findall(r"[\d,]+ bytes", str(error.value))[-1][:-6].replace(",", ""))
-    strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=enough)
-    assert rows_on(strategy, text, graph)[0] == [(1,)]
 
 
 def test_the_join_order_uses_degrees_of_reached_nodes():
