@@ -21,7 +21,10 @@ _PIECE: Final = re.compile(
 )
 _BLANK: Final = re.compile(r"(?:\s++|//[^\n\r]*+|/\*.*?\*/)*+", re.DOTALL)
 _WITH_STATEMENT: Final = re.compile(r":explain\b", re.IGNORECASE)
-_SECRET: Final = re.compile(r"^\s*:params?\b|password|://[^/\s'\"]*@", re.IGNORECASE | re.MULTILINE)
+# Blanks within a line only, so that many blank lines are not looked at from each of them.
+_SECRET: Final = re.compile(
+    r"^[^\S\n]*+:params?\b|password|://[^/\s'\"]*@", re.IGNORECASE | re.MULTILINE
+)
 
 
 def is_secret(text: str) -> bool:

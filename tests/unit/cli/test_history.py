@@ -55,6 +55,11 @@ def test_queries_that_resemble_secrets_are_stored():
     assert not is_secret("MATCH (n {`:param`: 1}) RETURN 'a@b', n.parameter; :explain RETURN 1;")
 
 
+def test_blank_lines_are_looked_at_once():
+    assert not is_secret("\n" * 200_000 + "RETURN 1")  # minutes, if from each line to the last
+    assert is_secret("\n" * 200_000 + " :param x => 1")
+
+
 def test_no_history_is_stored_if_the_cache_is_off(state, monkeypatch):
     monkeypatch.setenv("GPUGDA_CACHE_DIR", "off")
     history = open_history(state)
