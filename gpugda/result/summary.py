@@ -147,12 +147,12 @@ class Summary:
     @property
     def plan(self) -> dict[str, Any] | None:
         """The plan in Neo4j's form, if the query has ``EXPLAIN``; see `asked_plan`."""
-        return self.for_driver.plan
+        return self.plans.get("plan")
 
     @property
     def profile(self) -> dict[str, Any] | None:
         """The plan with its counts in Neo4j's form, if the query has ``PROFILE``."""
-        return self.for_driver.profile
+        return self.plans.get("profile")
 
     @property
     def notifications(self) -> list[dict[str, Any]] | None:
@@ -202,9 +202,14 @@ class Summary:
             "parameters": dict(self.parameters),
         }
         notices = self.all_notices
-        return summary_of_reading(facts, self.timings, notices, rows=self.rows, plans=self._plans())
+        return summary_of_reading(facts, self.timings, notices, rows=self.rows, plans=self.plans)
 
-    def _plans(self) -> dict[str, Any]:
+    @property
+    def plans(self) -> dict[str, dict[str, Any]]:
+        """``{"plan": …}`` or ``{"profile": …}`` in Neo4j's form; empty if no one asked for it."""
+        if self.native is not None:
+            native = {"plan": self.native.plan, "profile": self.native.profile}
+            return {name: plan for name, plan in native.items() if plan is not None}
         tree = self.asked_plan
         if tree is None:
             return {}

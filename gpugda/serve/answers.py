@@ -163,6 +163,4 @@ def answer_on_graph(
 ) -> tuple[Result, dict[str, Any]]:
     """Runs a query on an embedded graph: the result, and the plan if the query asks for it."""
     result = accelerator.run(text, parameters, engine=engine, timeout=timeout or FAR_SECONDS)
-    summary = result.summary
-    plans = {"plan": summary.plan, "profile": summary.profile}
-    return result, {name: plan for name, plan in plans.items() if plan is not None}
+    return result, result.summary.plans
