@@ -7,14 +7,13 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gpugda.cli.snapshot import format_bytes
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
     from gpugda.device.devices import DeviceInfo
 
 
-__all__ = ["device_line", "print_devices", "warm_up"]
+__all__ = ["device_line", "format_bytes", "print_devices", "warm_up"]
 
 
 def print_devices() -> None:
@@ -38,6 +37,15 @@ def device_line(device: DeviceInfo) -> str:
         f"{device.name} ({device.type}, {device.compute_units} compute units, "
         f"{format_bytes(device.global_memory_bytes)}), {device.platform}"
     )
+
+
+def format_bytes(count: float) -> str:
+    """A number of bytes as readable text."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(count) < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
 
 
 def warm_up(device: str | None) -> None:

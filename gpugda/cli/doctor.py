@@ -14,7 +14,6 @@ import typer
 
 from gpugda.cli.failures import EXIT_CODES
 from gpugda.cli.options import SourceOptions
-from gpugda.cli.run import open_accelerator
 from gpugda.errors import ConfigurationError, DeviceError, GpugdaError
 from gpugda.folders import can_write, has_room, others_can_change, spare_folder, spares
 from gpugda.types import first_line
@@ -33,6 +32,8 @@ _SAMPLE = "sample:wordnet"
 
 def print_rates(source: SourceOptions, device: str | None) -> None:
     """Measures and prints rates; without a source, only those of the device."""
+    from gpugda.cli.run import open_accelerator  # loads packages that a diagnosis may miss
+
     named = source.address or os.environ.get("GPUGDA_SOURCE") or os.environ.get("NEO4J_URI")
     if not named:
         source = SourceOptions(_SAMPLE)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpugda.cli.devices import format_bytes
 from gpugda.cli.failures import say
 from gpugda.cli.run import open_accelerator
 from gpugda.ports import Projection
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from gpugda.cli.options import SourceOptions
 
 
-__all__ = ["format_bytes", "print_info", "print_status", "save", "write_status"]
+__all__ = ["print_info", "print_status", "save", "write_status"]
 
 
 def print_status(source: SourceOptions, device: str | None) -> None:
@@ -29,15 +30,6 @@ def write_status(accelerator: Accelerator) -> None:
     for name, value in accelerator.status().items():
         title = name.removesuffix("_seconds").replace("_bytes", "_memory").replace("_", " ")
         sys.stdout.write(f"{title:<22}{_readable(name, value)}\n")
-
-
-def format_bytes(count: float) -> str:
-    """A number of bytes as readable text."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(count) < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} TiB"
 
 
 def _readable(name: str, value: Any) -> str:

@@ -96,6 +96,13 @@ def test_importing_loads_nothing_heavy():
     )
 
 
+def test_a_diagnosis_loads_no_package_that_may_be_broken():
+    modules = "gpugda.cli.app, gpugda.cli.doctor, gpugda.cli.devices"
+    broken = ["numpy", "pyarrow", "neo4j", "pyopencl"]
+    code = f"import sys, {modules}; print([m for m in {broken} if m in sys.modules])"
+    assert printed_by(code) == "[]"
+
+
 @pytest.mark.device
 def test_a_first_count_loads_few_modules():
     rare = [

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
+from gpugda.cli.devices import format_bytes
 from gpugda.cli.formats import Format, table_text, write_result
-from gpugda.cli.snapshot import format_bytes
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
 
