@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["from_typed", "plain", "typed"]
 
-_NODE, _RELATIONSHIP, _PATH, _STEP = ord("N"), ord("R"), ord("P"), ord("r")
+_NODE, _RELATIONSHIP, _PATH = ord("N"), ord("R"), ord("P")
+_PLAIN_NAMES = (
+    "elementId", "labels", "properties", "type", "startNodeElementId", "endNodeElementId",
+)  # fmt: skip
+_TYPED_NAMES = (
+    "_element_id", "_labels", "_properties", "_type", "_start_node_element_id",
+    "_end_node_element_id",
+)  # fmt: skip
 _POINTS = {2: "POINT", 3: "POINT Z"}
 _SHORTEST_ZONE = "["
 
@@ -24,7 +31,7 @@ _SHORTEST_ZONE = "["
 def plain(value: Any) -> Any:
     """A value as JSON without types; times and points become texts."""
     if isinstance(value, Structure):
-        return _entity(value, plain, ("elementId", "labels", "properties", "type"), lambda _, x: x)
+        return _entity(value, plain, _PLAIN_NAMES, lambda _, found: found)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, float):
@@ -43,8 +50,9 @@ def plain(value: Any) -> Any:
 def typed(value: Any) -> Any:
     """A value as JSON that names its type."""
     if isinstance(value, Structure):
-        names = ("_element_id", "_labels", "_properties", "_type")
-        return _entity(value, typed, names, lambda kind, found: {"$type": kind, "_value": found})
+        return _entity(
+            value, typed, _TYPED_NAMES, lambda kind, found: {"$type": kind, "_value": found}
+        )
     name, found = _typed(value)
     return {"$type": name, "_value": found}
 
@@ -91,11 +99,11 @@ def _text(kind: str, value: Any) -> str:
 def _entity(
     value: Structure,
     convert: Callable[[Any], Any],
-    names: tuple[str, str, str, str],
+    names: tuple[str, ...],
     wrap: Callable[[str, Any], Any],
 ) -> Any:
     """A node, relationship or path, as PackStream of Bolt 5 has them."""
-    own_id, labels, properties, kind = names
+    own_id, labels, properties, kind, start, end = names
     fields = value.fields
     if value.tag == _NODE:
         found = {
@@ -105,11 +113,6 @@ def _entity(
         }
         return wrap("Node", found)
     if value.tag == _RELATIONSHIP:
-        start, end = (
-            ("_start_node_element_id", "_end_node_element_id")
-            if own_id.startswith("_")
-            else ("startNodeElementId", "endNodeElementId")
-        )
         found = {
             own_id: fields[5],
             start: fields[6],
