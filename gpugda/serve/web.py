@@ -67,7 +67,6 @@ _BAD = (ValueError, TypeError, KeyError, ArithmeticError, RecursionError, struct
 """Errors that a client's values cause."""
 _UNAUTHORIZED = "Neo.ClientError.Security.Unauthorized"
 _STATUS_OF = {
-    _UNAUTHORIZED: 401,
     "Neo.ClientError.Security.Forbidden": 403,
     "Neo.ClientError.Database.DatabaseNotFound": 404,
 }
@@ -237,12 +236,10 @@ class WebPort:
             raise OSError("the port for HTTP does not open")
 
     async def close(self) -> None:
-        """Closes the port."""
+        """Answers no more; the sockets are the server's."""
         self._uvicorn.should_exit = True
         if self._task is not None:
             await asyncio.wait({self._task})
-        for port in self._ports:
-            port.close()
 
     # ------------------------------------------------------------------ for people and monitoring
     async def _health(self, request: Request) -> Response:
@@ -264,7 +261,10 @@ class WebPort:
 
     async def _status(self, request: Request) -> Response:
         refused = self._refused(request)
-        return refused or JSONResponse(json.loads(json.dumps(self._server.status(), default=str)))
+        if refused:
+            return refused
+        text = json.dumps(self._server.status(), allow_nan=False, default=str)
+        return Response(text, media_type=_JSON)
 
     def _refused(self, request: Request) -> Response | None:
         """Refuses who is not the operator, and pages of other hosts."""
