@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gpugda.serve.settings import Settings
     from gpugda.serve.streams import ByteStream
 
-__all__ = ["INVALID", "Conversation", "EndError", "InterruptedWorkError", "Link"]
+__all__ = ["INVALID", "Conversation", "EndError", "InterruptedWorkError", "Link", "is_account"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,17 @@ class InterruptedWorkError(RefusedError):
     def __init__(self) -> None:
         failure = failure_of(RuntimeError(), cancelled=True)
         super().__init__(failure.code, str(failure))
+
+
+def is_account(token: Mapping[str, Any], account: tuple[str, str]) -> bool:
+    """True if a LOGON's token holds this user and password."""
+    given = (token.get("principal"), token.get("credentials"))
+    # Compares both always, in constant time.
+    matches = [
+        hmac.compare_digest(str(one).encode(), two.encode())
+        for one, two in zip(given, account, strict=True)
+    ]
+    return token.get("scheme") == "basic" and all(matches)
 
 
 class Link:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from gpugda.serve.conversation import INVALID
 from gpugda.serve.framing import Dechunker, chunked
 from gpugda.serve.messages import RefusedError, Tag
 from gpugda.serve.packstream import Packer, unpack
@@ -108,5 +109,5 @@ class InnerClient:
         found: dict[str, Any] = answer.fields[0] if answer.fields else {}
         if answer.tag == Tag.SUCCESS:
             return found
-        code = found.get("code") or found.get("neo4j_code") or "Neo.ClientError.Request.Invalid"
+        code = found.get("code") or found.get("neo4j_code") or INVALID
         raise RefusedError(code, found.get("message", "the request was ignored"))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
 import time
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from gpugda.schema.procedures import DATABASE, SHOWN_VERSION
 from gpugda.serve.answers import Answer, answer_on_graph
-from gpugda.serve.conversation import INVALID, Conversation, EndError
+from gpugda.serve.conversation import INVALID, Conversation, EndError, is_account
 from gpugda.serve.inbox import read_message
 from gpugda.serve.messages import NoticeFilter, RefusedError, Tag
 from gpugda.serve.packstream import PackStreamError
@@ -260,13 +259,7 @@ class Session(Conversation):
         wanted = self._settings.auth
         if wanted is None:
             return
-        given = (token.get("principal"), token.get("credentials"))
-        # Compares both always, in constant time.
-        matches = [
-            hmac.compare_digest(str(one).encode(), two.encode())
-            for one, two in zip(given, wanted, strict=True)
-        ]
-        if token.get("scheme") != "basic" or not all(matches):
+        if not is_account(token, wanted):
             code = "Neo.ClientError.Security.Unauthorized"
             message = "The client is unauthorized due to authentication failure."
             self._fail(RefusedError(code, message))

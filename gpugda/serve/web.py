@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hmac
 import json
 import re
 import struct
@@ -26,6 +25,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gpugda.errors import GpugdaError
+from gpugda.serve.conversation import INVALID, is_account
 from gpugda.serve.messages import RefusedError, Tag
 from gpugda.serve.packstream import Packer
 from gpugda.serve.streams import LOCAL_HOSTS, refused_origin
@@ -271,13 +271,9 @@ class WebPort:
         foreign = self._foreign(request)
         if foreign or self._operator is None:
             return foreign
-        given = _credentials(request)
-        wanted = dict(zip(("principal", "credentials"), self._operator, strict=True))
-        matches = [
-            hmac.compare_digest(str(given.get(name)).encode(), value.encode())
-            for name, value in wanted.items()
-        ]
-        return None if all(matches) else _unauthorized("Log on as the operator.")
+        if is_account(_credentials(request), self._operator):
+            return None
+        return _unauthorized("Log on as the operator.")
 
     def _foreign(self, request: Request) -> Response | None:
         """Refuses a page that may not ask.
@@ -526,7 +522,7 @@ def _failure_of(error: Exception, media: str = _JSON) -> Response:
 
 def _bad(error: Exception) -> Response:
     message = str(error) or type(error).__name__
-    return _failure(400, "Neo.ClientError.Request.Invalid", f"Bad Request: {message}")
+    return _failure(400, INVALID, f"Bad Request: {message}")
 
 
 def _unauthorized(message: str) -> Response:
