@@ -296,10 +296,10 @@ class Relay(Conversation):
         transaction = self._transaction
         if transaction is not None and transaction.on_server:
             self._newest_is_own = False
-            after = partial(self._after_run, _IN_TRANSACTION, {}, time.monotonic())
+            after = partial(self._after_run, _IN_TRANSACTION, {}, time.monotonic(), "")
             await self._backend.pass_on(data, after, reads=False)
             return
-        started = time.monotonic()
+        started, self._reason = time.monotonic(), ""
         try:
             text, parameters, extra = read_message(data).fields
         except (PackStreamError, ValueError):
@@ -322,7 +322,7 @@ class Relay(Conversation):
         if transaction is not None:
             transaction.on_server = True
         noted = "" if self._is_of_system(given) else text  # its commands hold passwords
-        after = partial(self._after_run, noted, extra, started)
+        after = partial(self._after_run, noted, extra, started, self._reason)
         await self._backend.pass_on(data, after, reads=False)
 
     def _after(self, reply: Reply) -> None:
@@ -340,11 +340,11 @@ class Relay(Conversation):
         if reply.succeeded:
             self._front.gate.known_bookmarks.add(_bookmarks(extra))
 
-    def _after_run(self, text: str, extra: Mapping[str, Any], started: float, reply: Reply) -> None:
+    def _after_run(
+        self, text: str, extra: Mapping[str, Any], started: float, reason: str, reply: Reply
+    ) -> None:
         self._after_start(reply, extra)
-        seconds = time.monotonic() - started
-        self._journal.note(self.name, text, _NEO4J, seconds, self._reason)
-        self._reason = ""
+        self._journal.note(self.name, text, _NEO4J, time.monotonic() - started, reason)
 
     # ------------------------------------------------------------------ accelerated reads
     async def _offered(self, statement: Statement, extra: Mapping[str, Any]) -> Answer | None:
