@@ -87,8 +87,7 @@ class Backend:
         self._reader = reader
         self._writer = writer
         self._waiting: deque[_Request] = deque()
-        self._unsent: list[bytes] = []
-        self._unsent_bytes = 0
+        self._unsent = bytearray()
         self._settled = asyncio.Event()
         self._settled.set()
         self._unread = bytearray()
@@ -152,9 +151,8 @@ class Backend:
     async def flush(self) -> None:
         """Sends the requests that were passed on."""
         if self._unsent:
-            self._writer.write(b"".join(self._unsent))
-            self._unsent.clear()
-            self._unsent_bytes = 0
+            data, self._unsent = self._unsent, bytearray()
+            self._writer.write(data)
             await self._writer.drain()
 
     async def pass_on(
@@ -171,10 +169,8 @@ class Backend:
         """
         if message[1:2] != bytes((Tag.GOODBYE,)):
             self._expect(_Request(on_reply, replaces=replaces, reads=reads))
-        data = chunked(message)
-        self._unsent.append(data)
-        self._unsent_bytes += len(data)
-        if self._unsent_bytes > _MOST_UNSENT_BYTES:
+        self._unsent += chunked(message)
+        if len(self._unsent) > _MOST_UNSENT_BYTES:
             await self.flush()
 
     async def ask(self, query: str, database: str | None) -> tuple[Reply, Reply]:
@@ -197,7 +193,7 @@ class Backend:
     async def _ask(self, messages: list[bytes], replies: list[Reply]) -> None:
         for message in messages:
             self._expect(_Request(lambda reply: replies.append(reply), is_own=True))
-            self._unsent.append(chunked(message))
+            self._unsent += chunked(message)
         await self.settle()
 
     def _expect(self, request: _Request) -> None:
