@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gpugda.schema.graph_schema import PropertySchema
 
 __all__ = [
+    "DATABASE",
     "PROCEDURES",
     "SHOWN_VERSION",
     "Procedure",
