@@ -252,10 +252,7 @@ class Summary:
         )
 
     def __str__(self) -> str:
-        facts = self._facts()
-        steps = [("step", step) for step in self.steps]
-        place = next((n for n, (title, _) in enumerate(facts) if title == "warning"), len(facts))
-        lines = [*facts[:place], *steps, *facts[place:]]
+        lines = self._facts([("step", step) for step in self.steps])
         return "\n".join(
             [self.headline(), *(f"  {title + ':':<12}{text}" for title, text in lines)]
         )
@@ -271,8 +268,8 @@ class Summary:
         table = f"<p>{escape(self.headline())}</p><table><tbody>{rows}</tbody></table>"
         return table if tree is None else table + tree._repr_html_()
 
-    def _facts(self) -> list[tuple[str, str]]:
-        """Titles and texts, without those that are empty."""
+    def _facts(self, steps: Sequence[tuple[str, str]] = ()) -> list[tuple[str, str]]:
+        """Titles and texts, without those that are empty; the steps stand before the warnings."""
         facts = (
             ("reason", self.reason),
             ("declined", "" if self.declined == self.reason else self.declined),
@@ -283,6 +280,7 @@ class Summary:
             ("parameters", ", ".join(self.parameters)),
             ("changes", self.changes()),
             ("times", self._times()),
+            *steps,
             *(("warning", warning) for warning in self._all_warnings()),
         )
         return [(title, text) for title, text in facts if text]
