@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import ConfigurationError
+from gpugda.values import is_number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from neo4j.graph import Graph, Node
 
 __all__ = ["MAX_NODES", "drawing", "html_of", "is_possible"]
@@ -54,8 +57,8 @@ def drawing(graph: Graph, caption: str | None = None, size: str | None = None) -
             f"the result holds {len(graph.nodes):,} nodes, and at most {MAX_NODES:,} are drawn: "
             "give the query a LIMIT."
         )
-    _refuse_missing(graph, caption, "caption", object)
-    _refuse_missing(graph, size, "size", int | float)
+    _refuse_missing(graph, caption, "caption", lambda value: True)
+    _refuse_missing(graph, size, "size", is_number)
     from neo4j_viz.neo4j import from_neo4j
 
     with warnings.catch_warnings():
@@ -67,8 +70,9 @@ def drawing(graph: Graph, caption: str | None = None, size: str | None = None) -
             node.caption = names.get(str(node.id), node.caption)
         if size is not None:
             numbers = {node.element_id: node.get(size) for node in graph.nodes}
-            known = {each: value for each, value in numbers.items() if _is_number(value)}
-            sizes = {node.id: known.get(str(node.id), min(known.values())) for node in shown.nodes}
+            known = {each: value for each, value in numbers.items() if is_number(value)}
+            least = min(known.values())
+            sizes = {node.id: known.get(str(node.id), least) for node in shown.nodes}
             shown.resize_nodes(sizes=sizes, node_radius_min_max=_RADIUS)
         return shown.render()
 
@@ -80,14 +84,10 @@ def _caption(node: Node, name: str | None) -> str:
     return str(next(found, None) or ":".join(node.labels) or node.element_id)
 
 
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _refuse_missing(graph: Graph, name: str | None, option: str, kind: Any) -> None:
-    if name is not None and not any(
-        isinstance(node.get(name), kind) and name in node for node in graph.nodes
-    ):
+def _refuse_missing(
+    graph: Graph, name: str | None, option: str, fits: Callable[[Any], bool]
+) -> None:
+    if name is not None and not any(name in node and fits(node[name]) for node in graph.nodes):
         known = sorted({key for node in graph.nodes for key in node})
         raise ConfigurationError(
             f"no node has a fitting property {name!r} for its {option}; there are "

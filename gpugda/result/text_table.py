@@ -6,6 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from gpugda.result.text import format_value
+from gpugda.values import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +37,8 @@ def text_table(
     if not _shrunk(widths, width):
         return _one_value_a_line(heads, cells)
     right = [
-        any(_is_number(row[place]) for row in rows)
-        and all(row[place] is None or _is_number(row[place]) for row in rows)
+        any(is_number(row[place]) for row in rows)
+        and all(row[place] is None or is_number(row[place]) for row in rows)
         for place in range(len(names))
     ]
     lines = [
@@ -109,10 +110,6 @@ def _folded(text: str, width: int) -> list[str]:
 def _padded(text: str, width: int, *, right: bool = False) -> str:
     blanks = " " * (width - _width(text))
     return blanks + text if right else text + blanks
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _text(text: str) -> str:
