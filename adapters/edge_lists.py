@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import logging
 import re
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -16,24 +16,24 @@ from gpugda.data.build import MAX_COUNT
 from gpugda.errors import SourceError
 
 from .column_names import usual_ends
-from .csv_records import CsvFormat
+from .csv_records import CsvFormat, RecordReader
 from .import_header import HeaderField, ImportHeader
 from .import_tables import ReadRules, split_rows
-from .input_files import READ_ERRORS, InputFile
 from .table_columns import TableColumns
 from .table_kinds import MATRIX, table_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["EdgeFile", "is_number", "matrix_order", "read_edge_list", "usual_columns"]
+    from .input_files import InputFile
+
+__all__ = ["EdgeFile", "EdgeList", "is_number", "read_edge_list", "usual_columns"]
 
 logger = logging.getLogger("gpugda.adapters.edges")
 
-_BLOCK_BYTES = 8 << 20
 _NOTICED_LINES = 100
 _ID_BYTES = 8
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LINE = re.compile(rb"[^\r\n]+")
 _BLANKS = re.compile(rb"[ \t]+")
 _DELIMITERS = (",", ";", "|")
 _NO_ATTRIBUTES = re.compile(rb"[ \t,;|]+\{\}[ \t]*(?=\r?$)", re.MULTILINE)
@@ -52,72 +52,108 @@ class EdgeFile:
         delimiter: Separates fields; a blank stands for any number of blanks and tabs. None if it is
             noticed.
         comments: Prefixes of comment lines.
-        skipped: Number of lines, without comments, before the edges; None if it is noticed.
     """
 
     file: InputFile
     columns: tuple[str, ...] = ()
     delimiter: str | None = None
     comments: tuple[str, ...] = ("#", "%")
-    skipped: int | None = None
 
 
-def read_edge_list(given: EdgeFile) -> TableColumns:
-    """Text columns of an edge list.
+class EdgeList(NamedTuple):
+    """What an edge list holds.
+
+    Args:
+        table: Its columns, as texts.
+        order: The number of rows of a Matrix Market file, which are the nodes; None for others.
+    """
+
+    table: TableColumns
+    order: int | None
+
+
+class _Layout(NamedTuple):
+    """How the lines of a file are read; its first one may be a header."""
+
+    columns: tuple[str, ...]
+    delimiter: str | None
+    has_header: bool
+
+
+def read_edge_list(given: EdgeFile) -> EdgeList:
+    """The edges of a file, which is opened and read once.
 
     Raises:
-        SourceError: A line has more or fewer fields than there are columns, ….
+        SourceError: A line has more or fewer fields than there are columns, or it is no matrix of
+            numbers whose rows and columns are the same nodes, ….
     """
     given.file.refuse_missing()
-    if not given.columns and _ATTRIBUTES.search(next(_edge_lines(given))):
-        return _with_attributes(given)
-    edges = _noticed(given)
-    name, skipped = edges.file.name, edges.skipped or 0
-    header = ImportHeader(tuple(HeaderField("PROPERTY", column) for column in edges.columns))
-    rules = ReadRules(CsvFormat(edges.delimiter or " ", ""))
+    name = given.file.name
+    with given.file.open() as stream:
+        blocks = iter(RecordReader(stream, CsvFormat(quote=""), name))
+        start, head = _head(blocks, given.comments)
+        matrix = _matrix(name, start) if table_kind(name) in MATRIX else None
+        rest = (_edge_lines(block, given.comments) for block in blocks)
+        if not given.columns and _ATTRIBUTES.search(head):
+            table = _with_attributes(given, head, rest)
+        else:
+            layout = _noticed(given, head, matrix)
+            table = _with_columns(name, layout, head, rest)
+    if matrix is not None:
+        _check_entries(name, table.count, matrix.entries)
+    return EdgeList(table, None if matrix is None else matrix.order)
+
+
+def _with_columns(name: str, layout: _Layout, head: bytes, rest: Iterator[bytes]) -> TableColumns:
+    """Lines with one field per column."""
+    header = ImportHeader(tuple(HeaderField("PROPERTY", column) for column in layout.columns))
+    mark = layout.delimiter
+    rules = ReadRules(CsvFormat(mark or " ", ""))
+    if layout.has_header:
+        lines = [line for line in head.splitlines(keepends=True) if line.strip()]
+        head = b"".join(lines[1:])
     blocks = []
-    row = 1 + skipped
-    for text in _rows(edges, skipped):
+    row = first_row = 1 + int(layout.has_header)
+    for block in chain([head], rest):
+        text = _one_mark(block, mark.encode()) if mark else _one_blank(block)
         columns = split_rows(text, header, rules, name, row)
         if columns is not None:
             blocks.append(columns)
             row += len(columns[0])
-    count = row - 1 - skipped
-    if table_kind(name) in MATRIX:
-        _check_entries(edges.file, count)
     columns_of = {
         column: pa.chunked_array([block[place] for block in blocks], pa.string())
-        for place, column in enumerate(edges.columns)
+        for place, column in enumerate(layout.columns)
     }
-    return TableColumns(name, columns_of, count, is_text=True)
+    return TableColumns(name, columns_of, row - first_row, is_text=True)
 
 
-def _with_attributes(edges: EdgeFile) -> TableColumns:
+def _with_attributes(given: EdgeFile, head: bytes, rest: Iterator[bytes]) -> TableColumns:
     """Two ids and a dict per line, as NetworkX writes edges with attributes."""
+    name = given.file.name
     ends: list[list[str]] = []
     found: list[dict[str, object]] = []
-    sample = [_ids(line.decode("utf-8", "replace"))[0] for line in _first_lines(edges)]
-    mark = _mark(edges, sample, len(("source", "target")))
-    for number, line in enumerate(_lines(edges), 1):
-        text = _decoded(line, edges.file)
+    sample = [_ids(line.decode("utf-8", "replace"))[0] for line in _first_lines(head)]
+    mark = _mark(given, sample, len(("source", "target")))
+    for number, line in enumerate(_lines(chain([head], rest)), 1):
+        text = _decoded(line, name)
         ids, literal = _ids(text)
         fields = _split(ids, mark)
         fields = fields[:-1] if literal and not fields[-1] else fields
         attributes = _literal(literal) if literal else {}
         if len(fields) != 2 or attributes is None:
             raise SourceError(
-                f"{edges.file.name}: edge {number}: {text[:60]!r} is not two ids and a dict of "
+                f"{name}: edge {number}: {text[:60]!r} is not two ids and a dict of "
                 "other attributes, as in other lines: 1 2 {'weight': 3}"
             )
         ends.append(fields)
         found.append(attributes)
     columns: dict[str, object] = {
-        name: pa.array([each[place] for each in ends], pa.string())
-        for place, name in enumerate(("source", "target"))
+        end: pa.array([each[place] for each in ends], pa.string())
+        for place, end in enumerate(("source", "target"))
     }
     names = dict.fromkeys(name for each in found for name in each)
     columns |= {name: [each.get(name) for each in found] for name in names}
-    return TableColumns(edges.file.name, columns, len(ends), is_text=True)
+    return TableColumns(name, columns, len(ends), is_text=True)
 
 
 def _ids(line: str) -> tuple[str, str]:
@@ -138,36 +174,28 @@ def _literal(text: str) -> dict[str, object] | None:
 
 
 # ------------------------------------------------------------------ what is noticed
-def _noticed(given: EdgeFile) -> EdgeFile:
-    """With a delimiter, names of columns, and the number of lines before the edges."""
-    if table_kind(given.file.name) in MATRIX:
-        return replace(given, columns=_matrix(given.file).columns, skipped=1)
-    lines = [line.decode("utf-8", "replace") for line in _first_lines(given)]
+def _noticed(given: EdgeFile, head: bytes, matrix: _Matrix | None) -> _Layout:
+    """The layout of a file that starts with some lines."""
+    if matrix is not None:
+        return _Layout(matrix.columns, given.delimiter, has_header=True)
+    name, first = given.file.name, _first_lines(head)
+    lines = [line.decode("utf-8", "replace") for line in first]
     mark = _mark(given, lines, len(given.columns))
     fields, below = (_split(line, mark) for line in [*lines, "", ""][:2])
-    is_header = not given.columns and _is_header(fields, below)
-    if is_header and usual_ends(fields) is None:
-        logger.warning("%s: the first line is read as a header: %s", given.file.name, lines[0])
-    if is_header and "\ufffd" in lines[0]:
-        _decoded(_first_lines(given)[0], given.file)
-    columns = given.columns or (_renamed(fields) if is_header else usual_columns(len(fields)))
-    return replace(given, delimiter=mark, columns=columns, skipped=int(is_header))
+    if given.columns or not _is_header(fields, below):
+        return _Layout(given.columns or usual_columns(len(fields)), mark, has_header=False)
+    if usual_ends(fields) is None:
+        logger.warning("%s: the first line is read as a header: %s", name, lines[0])
+    _decoded(first[0], name)
+    return _Layout(_renamed(fields), mark, has_header=True)
 
 
-def _lines(edges: EdgeFile) -> Iterator[bytes]:
-    return (line for block in _edge_lines(edges) for line in block.splitlines() if line.strip())
-
-
-def _first_lines(edges: EdgeFile) -> list[bytes]:
-    return list(islice(_lines(edges), _NOTICED_LINES))
-
-
-def _decoded(line: bytes, file: InputFile) -> str:
+def _decoded(line: bytes, name: str) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError:
         shown = line.decode("utf-8", "replace")[:60]
-        raise SourceError(f"{file.name}: {shown!r} is not UTF-8; save the file as UTF-8") from None
+        raise SourceError(f"{name}: {shown!r} is not UTF-8; save the file as UTF-8") from None
 
 
 def _mark(edges: EdgeFile, lines: list[str], width: int) -> str | None:
@@ -254,7 +282,7 @@ def is_number(text: str) -> bool:
 
 
 # ------------------------------------------------------------------ Matrix Market
-class MatrixHeader(NamedTuple):
+class _Matrix(NamedTuple):
     """What the head of a Matrix Market file says: the names of its columns, and two numbers."""
 
     columns: tuple[str, ...]
@@ -262,86 +290,68 @@ class MatrixHeader(NamedTuple):
     entries: int
 
 
-def matrix_order(file: InputFile) -> int | None:
-    """The number of rows, which are the nodes, of a Matrix Market file; None for other files.
-
-    Raises:
-        SourceError: It is no matrix of numbers whose rows and columns are the same nodes.
-    """
-    return _matrix(file).order if table_kind(file.name) in MATRIX else None
-
-
-def _matrix(file: InputFile) -> MatrixHeader:
-    file.refuse_missing()
-    with file.open() as stream:
-        start = stream.read(256)
+def _matrix(name: str, start: bytes) -> _Matrix:
     found = _BANNER.match(start)
-    sizes = _first_lines(EdgeFile(file, comments=("%",)))
-    words = sizes[0].split() if sizes else []
+    words = next(_lines([_edge_lines(start, ("%",))]), b"").split()
     if found is None or len(words) != 3 or not all(word.isdigit() for word in words):
-        raise SourceError(f"{file.name}: is no Matrix Market file of coordinates")
+        raise SourceError(f"{name}: is no Matrix Market file of coordinates")
     layout, field = (word.decode().lower() for word in found.groups())
     if layout != "coordinate" or field not in ("pattern", "real", "integer"):
         raise SourceError(
-            f"{file.name}: a matrix '{layout} {field}' is no graph; 'coordinate pattern', "
+            f"{name}: a matrix '{layout} {field}' is no graph; 'coordinate pattern', "
             "'coordinate real' and 'coordinate integer' are"
         )
     order, width, entries = map(int, words)
     if order != width:
         raise SourceError(
-            f"{file.name}: has {order:,} rows and {width:,} columns, which are not "
+            f"{name}: has {order:,} rows and {width:,} columns, which are not "
             "the same nodes; make a table of it for gpugda.graph, with ids of its own for each"
         )
     if order > min(MAX_COUNT, machine_bytes() // _ID_BYTES):
-        raise SourceError(f"{file.name}: {order:,} rows are more nodes than a graph here can have")
-    return MatrixHeader(usual_columns(2 if field == "pattern" else 3), order, entries)
+        raise SourceError(f"{name}: {order:,} rows are more nodes than a graph here can have")
+    return _Matrix(usual_columns(2 if field == "pattern" else 3), order, entries)
 
 
-def _check_entries(file: InputFile, count: int) -> None:
+def _check_entries(name: str, count: int, expected: int) -> None:
     """Refuses a matrix that was cut off, or has more entries than it says."""
-    expected = _matrix(file).entries
     if count != expected:
         raise SourceError(
-            f"{file.name}: has {count:,} entries where its header has {expected:,}; "
+            f"{name}: has {count:,} entries where its header has {expected:,}; "
             "is the file complete?"
         )
 
 
 # ------------------------------------------------------------------ lines
-def _rows(edges: EdgeFile, skipped: int) -> Iterator[bytes]:
-    """Blocks of whole lines with one delimiter between fields, without the first lines."""
-    for lines in _edge_lines(edges):
-        if skipped:
-            kept = [line for line in lines.splitlines(keepends=True) if line.strip()]
-            skipped, lines = max(skipped - len(kept), 0), b"".join(kept[skipped:])
-        yield _one_mark(lines, edges.delimiter.encode()) if edges.delimiter else _one_blank(lines)
+def _head(blocks: Iterator[bytes], comments: tuple[str, ...]) -> tuple[bytes, bytes]:
+    """The first blocks, up to the one that completes the lines to notice: as read, and edges."""
+    start = head = b""
+    for block in blocks:
+        start += block
+        head += _edge_lines(block, comments)
+        if len(_first_lines(head)) == _NOTICED_LINES:
+            break
+    return start, head
 
 
-def _edge_lines(edges: EdgeFile) -> Iterator[bytes]:
-    """Blocks of whole lines without comments.
+def _first_lines(head: bytes) -> list[bytes]:
+    return list(islice(_lines([head]), _NOTICED_LINES))
+
+
+def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines that are not blank, without their ends."""
+    found = (line[0] for block in blocks for line in _LINE.finditer(block))
+    return (line for line in found if line.strip())
+
+
+def _edge_lines(block: bytes, comments: tuple[str, ...]) -> bytes:
+    """The lines of a block without comments.
 
     ``{}`` at the end of a line, which NetworkX writes for an edge without attributes, is left out.
     """
-    prefixes = b"|".join(re.escape(each.encode()) for each in edges.comments if each)
-    comment = re.compile(rb"^[ \t]*(?:%b).*\n?" % prefixes, re.MULTILINE)
-    rest = b""
-    at_start = True
-    with edges.file.open() as stream:
-        while True:
-            try:
-                read = stream.read(_BLOCK_BYTES)
-            except READ_ERRORS as error:
-                message = f"{edges.file.name}: cannot be read to its end: {error}"
-                raise SourceError(message) from error
-            block = rest + (read.removeprefix(_BYTE_ORDER_MARK) if at_start else read)
-            at_start = False
-            end = block.rfind(b"\n") + 1 if read else len(block)
-            lines, rest = block[:end], block[end:]
-            if prefixes:
-                lines = comment.sub(b"", lines)
-            yield _NO_ATTRIBUTES.sub(b"", lines) if b"{}" in lines else lines
-            if not read:
-                return
+    prefixes = b"|".join(re.escape(each.encode()) for each in comments if each)
+    if prefixes:
+        block = re.sub(rb"^[ \t]*(?:%b).*\n?" % prefixes, b"", block, flags=re.MULTILINE)
+    return _NO_ATTRIBUTES.sub(b"", block) if b"{}" in block else block
 
 
 def _one_mark(lines: bytes, mark: bytes) -> bytes:

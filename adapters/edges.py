@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugda.errors import ConfigurationError
 
-from .edge_lists import EdgeFile, matrix_order, read_edge_list
+from .edge_lists import EdgeFile, read_edge_list
 from .input_files import expand_files
 from .tables import TablesSource
 
@@ -68,9 +68,10 @@ class EdgesSource:
         Raises:
             SourceError: A line has a wrong number of fields, ….
         """
-        tables = [(self._type, read_edge_list(each)) for each in self._files]
+        lists = [read_edge_list(each) for each in self._files]
+        tables = [(self._type, each.table) for each in lists]
         # The rows of a matrix without entries are nodes, too.
-        orders = [order for each in self._files if (order := matrix_order(each.file)) is not None]
+        orders = [each.order for each in lists if each.order is not None]
         nodes = {"id": np.arange(1, max(orders) + 1)} if orders else None
         with TablesSource(nodes, tables).read(progress) as batches:
             yield batches

@@ -51,7 +51,7 @@ def read_table(file: InputFile, delimiter: str | None = None) -> TableColumns:
     if kind in DELIMITED:
         return _text_table(file, delimiter)
     if kind in (*EDGES, *MATRIX):
-        return read_edge_list(EdgeFile(file, delimiter=delimiter))
+        return read_edge_list(EdgeFile(file, delimiter=delimiter)).table
     try:
         if kind in PARQUET:
             import pyarrow.parquet as arrow_parquet  # graphs of other files, or of none, do without

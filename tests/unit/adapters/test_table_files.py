@@ -289,9 +289,9 @@ def test_edges_with_attributes_of_networkx_are_read(tmp_path, text, expected):
 
 
 def test_an_edge_list_is_read_in_blocks(tmp_path, monkeypatch):
-    from gpugda_adapters import edge_lists
+    from gpugda_adapters import csv_records
 
-    monkeypatch.setattr(edge_lists, "_BLOCK_BYTES", 5)
+    monkeypatch.setattr(csv_records, "BLOCK_BYTES", 5)
     path = tmp_path / "edges.txt"
     path.write_text("".join(f"{row} {row + 1}\n" for row in range(40)) + "40 0")
     with gpugda.read_edges(path).read(SilentProgress()) as batches:
