@@ -88,14 +88,7 @@ class GivenNames:
         source, target = usual_ends(columns) or ("source", "target")
         others = _TYPES if key else (*_TYPES, _LABEL)
         kind = self.type or _own("_type", columns) or _first(others, columns) or "type"
-        id_name = self.id or "id"
-        return ColumnNames(
-            id_name,
-            source=self.source or source,
-            target=self.target or target,
-            type=kind,
-            keep_ids=self.keep_ids is not False,
-        )
+        return ColumnNames(source=self.source or source, target=self.target or target, type=kind)
 
 
 def usual_ends(columns: Collection[str], *, certain: bool = False) -> tuple[str, str] | None:
