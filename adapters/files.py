@@ -131,8 +131,8 @@ def given_files(
         SourceError: A file is missing.
     """
     mark = None if delimiter is None else csv_format(delimiter, '"').delimiter
-    files = [file for groups in (nodes, relationships) for file in _files_of(groups)]
-    if any(has_import_header(file, mark) for _, file in files):
+    groups = [_files_of(nodes), _files_of(relationships)]
+    if any(has_import_header(file, mark) for files in groups for _, file in files):
         return ImportSource(nodes, relationships, delimiter=delimiter or ",", **options)
     usual = inspect.signature(ImportSource).parameters
     unused = [name for name, value in options.items() if value != usual[name].default]
@@ -142,10 +142,7 @@ def given_files(
         )
     if mark is None:
         return TablesSource(list(nodes.items()) or None, list(relationships.items()), name="files")
-    tables = [
-        [(key, read_table(file, mark)) for key, file in _files_of(groups)]
-        for groups in (nodes, relationships)
-    ]
+    tables = [[(key, read_table(file, mark)) for key, file in files] for files in groups]
     return TablesSource(tables[0] or None, tables[1], name="files")
 
 

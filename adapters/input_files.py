@@ -195,8 +195,9 @@ def expand_files(
     """
     if not isinstance(files, str):
         return [file for piece in _pieces(files) for file in _expand_one(piece)]
-    if _is_file(path_of(files)):
-        return [InputFile(path_of(files))]
+    whole = path_of(files)
+    if _is_file(whole):
+        return [InputFile(whole)]
     return [file for piece in files.split(",") for file in _expand_one(piece.strip())]
 
 
