@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, get_args, overload
 
 from gpugda.answer.driver_query import parameters_of_call, transformed, unwrapped
 from gpugda.answer.embedded import EmbeddedAnswers
@@ -19,6 +19,7 @@ from gpugda.match.registry import find_matcher
 from gpugda.match.session import DeviceSession
 from gpugda.ports import DatabaseServer, DatabaseVersion, GraphSource, Progress, SilentProgress
 from gpugda.process import process_id
+from gpugda.types import Engine, Refinement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
     from gpugda.query.reads import Reads
     from gpugda.result.cursor import Cursor
     from gpugda.result.result import EagerResult, Result
-    from gpugda.types import Engine, Freshness, Load, Planner, Refinement, Strategy
+    from gpugda.types import Freshness, Load, Planner, Strategy
 __all__ = ["Accelerator"]
 
 _Made = TypeVar("_Made")
 
-ENGINES = ("auto", "gpu", "native", "reference")
-REFINEMENTS = ("off", "once", "fixpoint")
+ENGINES = get_args(Engine)
+REFINEMENTS = get_args(Refinement)
 
 
 class _Answers(Protocol):
