@@ -19,7 +19,7 @@ from .column_names import usual_ends
 from .csv_records import CsvFormat, RecordReader
 from .import_header import HeaderField, ImportHeader
 from .import_tables import ReadRules, split_rows
-from .table_columns import TableColumns
+from .table_columns import TableColumns, columns_of_rows
 from .table_kinds import MATRIX, table_kind
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ def _with_attributes(given: EdgeFile, head: bytes, rest: Iterator[bytes]) -> Tab
         end: pa.array([each[place] for each in ends], pa.string())
         for place, end in enumerate(("source", "target"))
     }
-    names = dict.fromkeys(name for each in found for name in each)
-    columns |= {name: [each.get(name) for each in found] for name in names}
+    columns |= columns_of_rows(found)
     return TableColumns(name, columns, len(ends), is_text=True)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpugda.errors import SourceError
 
+from .table_columns import columns_of_rows
 from .tables import TablesSource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["NetworkxSource"]
 
@@ -34,7 +32,7 @@ class NetworkxSource(TablesSource):
     """
 
     def __init__(self, graph: Any, *, labels: str = "labels", type: str = "type") -> None:
-        nodes = _columns(data for _, data in graph.nodes(data=True))
+        nodes = columns_of_rows([data for _, data in graph.nodes(data=True)])
         id_name = _free("id", nodes)
         nodes[id_name] = _node_ids(graph)
         edges = [*graph.edges(keys=True, data=True)] if graph.is_multigraph() else None
@@ -42,7 +40,7 @@ class NetworkxSource(TablesSource):
             edges = [
                 (source, target, None, data) for source, target, data in graph.edges(data=True)
             ]
-        columns = _columns(_with_key(key, data) for _, _, key, data in edges)
+        columns = columns_of_rows([_with_key(key, data) for _, _, key, data in edges])
         ends = [_free(name, columns) for name in ("source", "target")]
         columns[ends[0]] = [_plain(edge[0]) for edge in edges]
         columns[ends[1]] = [_plain(edge[1]) for edge in edges]
@@ -79,19 +77,6 @@ def _plain(node: Any) -> Any:
 def _with_key(key: object, data: dict[Any, Any]) -> dict[Any, Any]:
     own = key is None or isinstance(key, int) or "key" in data
     return data if own else {"key": key, **data}
-
-
-def _columns(rows: Iterable[dict[Any, Any]]) -> dict[Any, list[Any]]:
-    """A list per attribute, with None for missing values."""
-    columns: dict[Any, list[Any]] = {}
-    count = 0
-    for row in rows:
-        for name, value in row.items():
-            column = columns.setdefault(name, [])
-            column.extend([None] * (count - len(column)))
-            column.append(value)
-        count += 1
-    return {name: [*column, *[None] * (count - len(column))] for name, column in columns.items()}
 
 
 def _free(name: str, columns: dict[Any, list[Any]]) -> str:

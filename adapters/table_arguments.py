@@ -9,7 +9,7 @@ from typing import Any
 
 from gpugda.errors import ConfigurationError
 
-from .table_columns import TableColumns, open_table
+from .table_columns import TableColumns, columns_of_rows, open_table
 from .table_kinds import table_kind
 
 __all__ = ["GivenTable", "given_tables"]
@@ -156,5 +156,4 @@ def _columns_of(rows: list[Any] | tuple[Any, ...]) -> dict[str, list[Any]]:
     if _is_pair(rows[0]):
         sources, targets = zip(*rows, strict=True)
         return {"source": list(sources), "target": list(targets)}
-    names_in_order = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names_in_order}
+    return columns_of_rows(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from operator import attrgetter
@@ -19,7 +19,7 @@ from gpugda.data.values.columns import Column, column_from_arrow, column_from_va
 from gpugda.data.values.temporal import neo4j_time, zone_name
 from gpugda.errors import SourceError
 
-__all__ = ["TableColumns", "one_array", "open_table"]
+__all__ = ["TableColumns", "columns_of_rows", "one_array", "open_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,12 @@ def open_table(table: Any, origin: str) -> TableColumns:
         raise SourceError(f"{origin}: the columns have different lengths: {shown}")
     changeable = isinstance(table, Mapping) or _is_pandas(table, "DataFrame")
     return TableColumns(origin, dict(columns), next(iter(lengths.values()), 0), changeable)
+
+
+def columns_of_rows(rows: Sequence[Mapping[Any, Any]]) -> dict[Any, list[Any]]:
+    """A list per name in rows, in order of first appearance, with None for missing values."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _columns(table: Any, origin: str) -> list[tuple[Any, Any]]:
