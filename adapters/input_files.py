@@ -52,7 +52,7 @@ def path_of(text: str | os.PathLike[str]) -> Path:
         ConfigurationError: The packages for such an address are missing.
     """
     address = os.fspath(text)
-    if "://" not in address:
+    if not _is_address(address):
         return Path(address)
     try:
         from upath import UPath
@@ -69,13 +69,18 @@ def path_of(text: str | os.PathLike[str]) -> Path:
     return cast("Path", path)
 
 
+def _is_address(path: object) -> bool:
+    """True for a path that fsspec reads; of universal-pathlib 0.2 it is a `Path`, too."""
+    return "://" in str(path)
+
+
 @contextmanager
 def address_errors(path: Path) -> Iterator[None]:
     """Raises SourceError for an error of looking up an address; each protocol has its own."""
     try:
         yield
     except Exception as error:
-        if isinstance(error, GpugdaError) or "://" not in str(path):
+        if isinstance(error, GpugdaError) or not _is_address(path):
             raise
         raise SourceError(f"{shortened(path)}: cannot be read: {_line_of(error)}") from error
 
@@ -114,7 +119,7 @@ class InputFile:
 
     def local(self) -> Any:
         """The path of a plain local file, or the bytes of another one, for Arrow's readers."""
-        if self.member is None and isinstance(self.path, Path) and self.size is not None:
+        if self.member is None and not _is_address(self.path) and self.size is not None:
             return self.path
         import pyarrow as pa
 
@@ -163,7 +168,7 @@ class InputFile:
 
 def _local(path: Path) -> Any:
     """The path of a local file, or a stream of another one."""
-    return path if isinstance(path, Path) else path.open("rb")
+    return path.open("rb") if _is_address(path) else path
 
 
 def list_folder(path: Path, suffixes: tuple[str, ...]) -> list[InputFile]:
@@ -258,7 +263,7 @@ def _matching(path: Path) -> list[InputFile]:
 
 
 def _glob(path: Path) -> list[Path]:
-    if "://" in str(path):  # of fsspec
+    if _is_address(path):
         return list(path.parent.glob(path.name))
     return [Path(each) for each in glob.glob(str(path), recursive=True)]
 
