@@ -9,7 +9,7 @@ import numpy as np
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.data.values.property_store import PropertyNotReadError
 from gpugda.errors import GpugdaError
-from gpugda.execute.path_growth import is_large
+from gpugda.execute.paths.path_growth import is_large
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
 from gpugda.expressions.parameters import Parameters

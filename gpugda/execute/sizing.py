@@ -32,7 +32,7 @@ from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.operators.slice import Slice
 from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
-from gpugda.execute.path_growth import Growth, path_growth
+from gpugda.execute.paths.path_growth import Growth, path_growth
 from gpugda.match.need import Count, Rows
 from gpugda.plan.compared_values import compared_values
 from gpugda.plan.cost import Work

@@ -10,18 +10,24 @@ import numpy as np
 from gpugda.data.runs import offsets_of
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.batch import Batch, in_batches
-from gpugda.execute.bound_lists import follows_bound_list
-from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns, path_lists
-from gpugda.execute.reach import reached
+from gpugda.execute.paths.bound_lists import follows_bound_list
+from gpugda.execute.paths.device_searches import DeviceSearches
+from gpugda.execute.paths.reach import reached
+from gpugda.execute.paths.steps import Steps, StepsCache
+from gpugda.execute.paths.trail_sets import (
+    MAX_NUMBERED,
+    NumberedSteps,
+    TrailSets,
+    numbered,
+    trail_sets,
+)
+from gpugda.execute.paths.trails import Level, trails
 from gpugda.execute.relationship_lists import avoiding, lists_of
 from gpugda.execute.seeds import entity_column
-from gpugda.execute.steps import Steps, StepsCache
-from gpugda.execute.trail_sets import MAX_NUMBERED, NumberedSteps, TrailSets, numbered, trail_sets
-from gpugda.execute.trails import Level, trails
 from gpugda.expressions.operands import as_column
 from gpugda.plan.logical import ExpandMode
 from gpugda.query.ast import Direction

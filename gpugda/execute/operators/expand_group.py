@@ -9,8 +9,8 @@ import numpy as np
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.operators.expand import Expand, empty_level, path_starts, paths_to
 from gpugda.execute.operators.filter import kept_rows
-from gpugda.execute.steps import reversed_direction, truth_of_each
-from gpugda.execute.trails import adjacency_of, trails
+from gpugda.execute.paths.steps import reversed_direction, truth_of_each
+from gpugda.execute.paths.trails import adjacency_of, trails
 from gpugda.plan.label_programs import type_ids
 from gpugda.plan.logical import ExpandMode
 from gpugda.plan.pattern_reader import needs_each_row
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpugda.data.adjacency import Adjacency
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
-    from gpugda.execute.trails import Level
+    from gpugda.execute.paths.trails import Level
     from gpugda.plan.logical import Expand as LogicalExpand
     from gpugda.plan.logical import StepPattern
     from gpugda.query.ast import Expression

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
-    from gpugda.execute.trails import Level
+    from gpugda.execute.paths.trails import Level
     from gpugda.expressions.operands import Operand
     from gpugda.plan.logical import Expand
     from gpugda.query.ast import Expression

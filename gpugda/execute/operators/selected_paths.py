@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.execute.device_searches import DeviceSearches
-from gpugda.execute.distinct_pairs import DistinctPairs
 from gpugda.execute.operators.shortest_path import ShortestPath
-from gpugda.execute.pair_trails import PairTrails
-from gpugda.execute.path_choice import AtMost
-from gpugda.execute.trails import Level
+from gpugda.execute.paths.device_searches import DeviceSearches
+from gpugda.execute.paths.distinct_pairs import DistinctPairs
+from gpugda.execute.paths.pair_trails import PairTrails
+from gpugda.execute.paths.path_choice import AtMost
+from gpugda.execute.paths.trails import Level
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
     from gpugda.execute.operator import Operator
-    from gpugda.execute.path_choice import Ends
-    from gpugda.execute.steps import Steps
+    from gpugda.execute.paths.path_choice import Ends
+    from gpugda.execute.paths.steps import Steps
     from gpugda.plan.logical import Expand as LogicalExpand
 
 __all__ = ["SelectedPaths"]

@@ -9,16 +9,16 @@ import numpy as np
 
 from gpugda.errors import CypherExecutionError, UnsupportedQueryError
 from gpugda.execute.batch import Batch, in_batches
-from gpugda.execute.device_searches import DeviceSearches
-from gpugda.execute.distinct_pairs import DistinctPairs
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns
-from gpugda.execute.path_choice import Ends, Shortest
-from gpugda.execute.paths_by_length import paths_by_length
+from gpugda.execute.paths.device_searches import DeviceSearches
+from gpugda.execute.paths.distinct_pairs import DistinctPairs
+from gpugda.execute.paths.path_choice import Ends, Shortest
+from gpugda.execute.paths.paths_by_length import paths_by_length
+from gpugda.execute.paths.shortest import shortest_paths
+from gpugda.execute.paths.steps import Steps, StepsCache
+from gpugda.execute.paths.trails import Level
 from gpugda.execute.seeds import entity_column
-from gpugda.execute.shortest import shortest_paths
-from gpugda.execute.steps import Steps, StepsCache
-from gpugda.execute.trails import Level
 from gpugda.plan.logical import ExpandMode
 from gpugda.query.search_placement import FEW_NODES
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.execute.context import ExecutionContext
-    from gpugda.execute.path_choice import PathChoice
+    from gpugda.execute.paths.path_choice import PathChoice
     from gpugda.plan.logical import Expand as LogicalExpand
 
 __all__ = ["ShortestPath"]

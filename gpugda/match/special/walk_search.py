@@ -75,7 +75,7 @@ class WalkSearches(PathSearches):
 
 
 class DeviceWalks:
-    """The walks from some sources. As `gpugda.execute.selected_trails.Walks`."""
+    """The walks from some sources. As `gpugda.execute.paths.selected_trails.Walks`."""
 
     def __init__(
         self,

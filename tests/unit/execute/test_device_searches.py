@@ -18,11 +18,11 @@ import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
-from gpugda.execute.device_searches import DeviceSearches
-from gpugda.execute.reach import reached
-from gpugda.execute.shortest import shortest_paths
-from gpugda.execute.steps import reversed_direction
-from gpugda.execute.trails import adjacency_of
+from gpugda.execute.paths.device_searches import DeviceSearches
+from gpugda.execute.paths.reach import reached
+from gpugda.execute.paths.shortest import shortest_paths
+from gpugda.execute.paths.steps import reversed_direction
+from gpugda.execute.paths.trails import adjacency_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.special import path_search

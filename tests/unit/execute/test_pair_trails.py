@@ -16,11 +16,11 @@ import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError
-from gpugda.execute import device_searches, host_walks, selected_trails
-from gpugda.execute.device_searches import DeviceSearches
-from gpugda.execute.pair_trails import PairTrails
-from gpugda.execute.steps import reversed_direction
-from gpugda.execute.trails import adjacency_of
+from gpugda.execute.paths import device_searches, host_walks, selected_trails
+from gpugda.execute.paths.device_searches import DeviceSearches
+from gpugda.execute.paths.pair_trails import PairTrails
+from gpugda.execute.paths.steps import reversed_direction
+from gpugda.execute.paths.trails import adjacency_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.special import path_search, walk_search

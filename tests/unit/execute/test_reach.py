@@ -13,9 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gpugda
-from gpugda.execute import compact, entry_windows, reach
-from gpugda.execute.reach import reached
-from gpugda.execute.trails import adjacency_of
+from gpugda.execute import entry_windows
+from gpugda.execute.paths import compact, reach
+from gpugda.execute.paths.reach import reached
+from gpugda.execute.paths.trails import adjacency_of
 from gpugda.query.ast import Direction
 from strategies import examples
 

@@ -13,13 +13,14 @@ from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpugda.execute import compact, entry_windows, shared_searches, shortest
-from gpugda.execute import paths_by_length as by_length
-from gpugda.execute.paths_by_length import distances_to, paths_by_length
-from gpugda.execute.shared_searches import HostSeconds
-from gpugda.execute.shortest import shortest_paths
-from gpugda.execute.steps import reversed_direction
-from gpugda.execute.trails import Level, adjacency_of
+from gpugda.execute import entry_windows
+from gpugda.execute.paths import compact, shared_searches, shortest
+from gpugda.execute.paths import paths_by_length as by_length
+from gpugda.execute.paths.paths_by_length import distances_to, paths_by_length
+from gpugda.execute.paths.shared_searches import HostSeconds
+from gpugda.execute.paths.shortest import shortest_paths
+from gpugda.execute.paths.steps import reversed_direction
+from gpugda.execute.paths.trails import Level, adjacency_of
 from gpugda.query.ast import Direction
 from strategies import examples
 

@@ -9,8 +9,8 @@ from every_trail import trails_from
 
 from gpugda.data.adjacency import Adjacency
 from gpugda.data.runs import offsets_of
+from gpugda.execute.paths.trail_sets import TrailSets, met_again, numbered, trail_sets
 from gpugda.execute.relationship_lists import RelationshipLists, avoiding, sharing
-from gpugda.execute.trail_sets import TrailSets, met_again, numbered, trail_sets
 from gpugda.types import MAX_WEIGHT
 
 

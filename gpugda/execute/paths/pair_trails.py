@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.integer_sets import unique_values
-from gpugda.execute.compact import compacted
-from gpugda.execute.host_walks import HostWalks, walks_that_fit
-from gpugda.execute.selected_trails import TrailsAsked, selected_trails
-from gpugda.execute.shared_searches import host_seconds
-from gpugda.execute.trails import Level
+from gpugda.execute.paths.compact import compacted
+from gpugda.execute.paths.host_walks import HostWalks, walks_that_fit
+from gpugda.execute.paths.selected_trails import TrailsAsked, selected_trails
+from gpugda.execute.paths.shared_searches import host_seconds
+from gpugda.execute.paths.trails import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.adjacency import Adjacency
-    from gpugda.execute.device_searches import DeviceSearches
-    from gpugda.execute.selected_trails import Walks
+    from gpugda.execute.paths.device_searches import DeviceSearches
+    from gpugda.execute.paths.selected_trails import Walks
 
     Indexes = NDArray[np.int64]
     Nodes = NDArray[np.uint32]

@@ -10,8 +10,8 @@ import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.trail_sets import met_again, numbered
-from gpugda.execute.trails import adjacency_of
+from gpugda.execute.paths.trail_sets import met_again, numbered
+from gpugda.execute.paths.trails import adjacency_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
 from gpugda.expressions.operands import check_faults
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpugda.data.adjacency import Adjacency
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.context import ExecutionContext
-    from gpugda.execute.trail_sets import NumberedSteps
+    from gpugda.execute.paths.trail_sets import NumberedSteps
     from gpugda.expressions.boolean_columns import Truth
     from gpugda.plan.logical import Expand, StepPattern
     from gpugda.query.ast import Expression

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugda.data.integer_sets import unique_values
 from gpugda.execute.entry_windows import entries_of
-from gpugda.execute.trails import Level, trails
+from gpugda.execute.paths.trails import Level, trails
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.execute.compact import compacted
 from gpugda.execute.entry_windows import entries_of, windows_of
+from gpugda.execute.paths.compact import compacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.adjacency import Adjacency
-    from gpugda.execute.device_searches import DeviceSearches
+    from gpugda.execute.paths.device_searches import DeviceSearches
 
 __all__ = ["reached"]
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.integer_sets import unique_values
-from gpugda.execute.compact import compacted
 from gpugda.execute.entry_windows import entries_of, windows_of
-from gpugda.execute.shared_searches import host_seconds, shared_paths
-from gpugda.execute.trails import Level
+from gpugda.execute.paths.compact import compacted
+from gpugda.execute.paths.shared_searches import host_seconds, shared_paths
+from gpugda.execute.paths.trails import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.adjacency import Adjacency
-    from gpugda.execute.device_searches import DeviceSearches
+    from gpugda.execute.paths.device_searches import DeviceSearches
 
 __all__ = ["shortest_paths"]
 

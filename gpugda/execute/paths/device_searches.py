@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugda.data.integer_sets import unique_values
 from gpugda.device.launch.path_levels import SEARCHES_A_WORD
-from gpugda.execute.trails import Level
+from gpugda.execute.paths.trails import Level
 from gpugda.match.special.path_search import searches_that_fit
 from gpugda.match.special.walk_search import WalkSearches
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from gpugda.data.runs import offsets_of
 from gpugda.execute.entry_windows import entries_of
-from gpugda.execute.trails import Level
+from gpugda.execute.paths.trails import Level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.execute.path_choice import Ends
+    from gpugda.execute.paths.path_choice import Ends
 
 __all__ = ["DistinctPairs"]
 

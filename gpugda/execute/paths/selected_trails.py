@@ -14,7 +14,7 @@ import numpy as np
 
 from gpugda.device.launch.path_levels import EVERY
 from gpugda.errors import MemoryLimitError
-from gpugda.execute.path_choice import ranks
+from gpugda.execute.paths.path_choice import ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

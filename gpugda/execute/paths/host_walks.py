@@ -8,8 +8,8 @@ import numpy as np
 
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.entry_windows import entries_of, windows_of
-from gpugda.execute.path_choice import ranks
-from gpugda.execute.shared_searches import SharedSearch, bits_of, has
+from gpugda.execute.paths.path_choice import ranks
+from gpugda.execute.paths.shared_searches import SharedSearch, bits_of, has
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ def walks_that_fit(pulled: Adjacency) -> int:
 
 
 class HostWalks:
-    """Walks from given sources. Implements `gpugda.execute.selected_trails.Walks`.
+    """Walks from given sources. Implements `gpugda.execute.paths.selected_trails.Walks`.
 
     Args:
         pulled: Per node, the relationships by which a walk can enter it.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.execute.batch import Batch
-    from gpugda.execute.trails import Level
+    from gpugda.execute.paths.trails import Level
 
 __all__ = ["follows_bound_list"]
 

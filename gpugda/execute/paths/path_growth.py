@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from gpugda.data.runs import positions
-from gpugda.execute.trails import adjacency_of
+from gpugda.execute.paths.trails import adjacency_of
 from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:

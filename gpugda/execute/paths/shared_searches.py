@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugda.data.integer_sets import unique_values
 from gpugda.execute.entry_windows import entries_of, windows_of
-from gpugda.execute.trails import Level
+from gpugda.execute.paths.trails import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
