@@ -1,4 +1,4 @@
-# demo: queries on an embedded graph; test: the tests for a change, in minutes; test-all: all tests; check: style, types, layers, and a table of sizes; bench: speed, with checked answers (GPUGDA_BENCH=full: other systems on all graphs).
+# demo: queries on an embedded graph; test: the tests for a change, in minutes; test-all: those of CI (HYPOTHESIS_PROFILE=thorough: every case); check: style, types, layers, and a table of sizes; bench: speed, with checked answers (GPUGDA_BENCH=full: other systems on all graphs).
 # docs: the documentation's site in build/docs; warnings are errors.
 # plugin: the jar for Neo4j, which wheels built afterwards contain; test-plugin: its tests. Both need Maven and a JDK, version 17 or later.
 PYTHON ?= python3
@@ -26,7 +26,7 @@ test: $(VENV)/.installed
 
 test-all: export HYPOTHESIS_PROFILE ?= ci
 test-all: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(if $(filter thorough,$(HYPOTHESIS_PROFILE)),,-m "not perf and not thorough")
 
 check: $(VENV)/.installed
 	$(BIN)/ruff check .

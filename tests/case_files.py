@@ -141,24 +141,30 @@ def all_cases() -> list[Case]:
 
 # ------------------------------------------------------------------ as parameters of tests
 def in_turn(
-    cases: Iterable[Case], ways: Sequence[str], always: Sequence[str], fast: int = 3
+    cases: Iterable[Case], ways: Sequence[str], always: Sequence[str] = (), *, ci: int, fast: int
 ) -> list[Any]:
-    """Every case in the ways of ``always``, and in one other; in all others if thorough.
+    """Every case in the ways of ``always``; one case in ``ci`` in one other, by turns.
 
-    The others are slow except for one case in ``fast``.
+    Of the others, one in ``fast`` is of `make test`. Thorough: every case in every way.
     """
     others = [way for way in ways if way not in always]
+    found = []
+    for case in cases:
+        found += [_parameter(case, way, fast=True) for way in ways if way in always]
+        other, number = others[turn(case, len(others))], turn(case, 1 << 32) // len(others)
+        if number % ci == 0 or is_thorough():
+            chosen = others if is_thorough() else [other]
+            found += [_parameter(case, way, fast=number % (ci * fast) == 0) for way in chosen]
+    return found
+
+
+def one_in(ci: int, cases: Iterable[Case], *, fast: int) -> list[Any]:
+    """One case in ``ci``, of which one in ``fast`` is of `make test`. Thorough: every case."""
     return [
-        _parameter(case, way, fast=way in always or turn(case, fast * len(others)) < len(others))
+        _parameter(case, fast=turn(case, ci * fast) == 0)
         for case in cases
-        for way in ways
-        if way in (*always, others[turn(case, len(others))]) or is_thorough()
+        if turn(case, ci) == 0 or is_thorough()
     ]
-
-
-def one_in(count: int, cases: Iterable[Case]) -> list[Any]:
-    """Every case; one in ``count`` is fast, the others are slow."""
-    return [_parameter(case, fast=turn(case, count) == 0) for case in cases]
 
 
 def turn(case: Case, count: int) -> int:

@@ -1,11 +1,15 @@
-"""A pytest plugin that marks slow what `make test` leaves to `make test-all`, chosen by names.
+"""A pytest plugin that marks tests which `make test` or CI leaves out, chosen by names alone.
 
-Of a test marked `one_in(count)`, whose cases are all combinations of its parameters, one case in
-``count`` remains.
+Marked `slow`: of `make test-all` alone. Marked `thorough`: of `make test-all` with the hypothesis
+profile `thorough` alone.
 
-Device tests of a function with many cases run each case on the split of a CPU or on that of a GPU.
-Functions with few cases run on both, as do those that skip one of the splits: these are marked
-`one_split`.
+Of a test marked `one_in(count)`, whose cases are all combinations of its parameters, CI runs one
+case in ``count``. Device tests of a function with many cases run each case on the split of a CPU
+or on that of a GPU. Functions with few cases run on both, as do those that skip one of the splits:
+these are marked `one_split`.
+
+Of the tests of the strategies that are not the default (`gpugda_strategies`), CI runs one case in
+four, and `make test` one in four of those; at least one case of each function runs in CI.
 """
 
 from __future__ import annotations
@@ -19,23 +23,59 @@ import pytest
 
 MANY = 3
 """Number of cases from which each runs on one split."""
+FEW = 4
+"""One case in so many of a rival strategy runs."""
 _SPLIT = re.compile("(cpu|gpu)-split-?")
+_RIVAL = re.compile(r"[\[/_-](gpsm|gsi|sgsi|pbe|stwig)[\]/_.-]")
+"""In a file's name or among the parameters."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    functions: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         marker = item.get_closest_marker("one_in")
         if marker and not is_one_in(marker.args[0], item.nodeid):
-            item.add_marker("slow")
-        if _SPLIT.search(item.name) and not item.get_closest_marker("one_split"):
-            functions[item.nodeid.partition("[")[0]].append(item)
-    for found in functions.values():
-        kept = in_turn([item.nodeid for item in found])
+            _leave_out(item)
+    for found in _by_function(item for item in items if is_of_rival(item.nodeid)):
+        _leave_out_all_but(some_of([item.nodeid for item in found]), found)
         for item in found:
-            if item.nodeid not in kept:
+            if not is_one_in(FEW * FEW if len(found) > FEW else FEW, item.nodeid):
                 item.add_marker("slow")
+    split = (item for item in items if _SPLIT.search(item.name))
+    for found in _by_function(each for each in split if not each.get_closest_marker("one_split")):
+        _leave_out_all_but(in_turn([item.nodeid for item in found]), found)
+
+
+def _by_function(items: Iterable[pytest.Item]) -> Iterable[list[pytest.Item]]:
+    functions: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        functions[item.nodeid.partition("[")[0]].append(item)
+    return functions.values()
+
+
+def _leave_out_all_but(kept: set[str], items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid not in kept:
+            _leave_out(item)
+
+
+def _leave_out(item: pytest.Item) -> None:
+    item.add_marker("slow")
+    item.add_marker("thorough")
+
+
+def is_of_rival(name: str) -> bool:
+    """True for a strategy that is not the default one; `tests/case_files.py` chooses cases."""
+    return not name.startswith("tests/conformance/") and bool(_RIVAL.search(name))
+
+
+def some_of(names: Iterable[str]) -> set[str]:
+    """One in `FEW` of one function's cases, at least one; all if there are few."""
+    every = set(names)
+    if len(every) <= FEW:
+        return every
+    first = min(map(_case, every), key=_number)
+    return {name for name in every if is_one_in(FEW, name) or _case(name) == first}
 
 
 def is_one_in(count: int, name: str) -> bool:

@@ -17,7 +17,7 @@ NodeSpec = tuple[tuple[str, ...], dict[str, Any]]
 RelationshipSpec = tuple[int, str, int, dict[str, Any]]
 
 _HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large]
-_EXAMPLES = {"dev": 20, "ci": 80, "thorough": 300}
+_EXAMPLES = {"dev": 10, "ci": 40, "thorough": 300}
 """By profile: of `make test`, of `make test-all`, and of whoever has an hour."""
 settings.register_profile(
     "dev", max_examples=_EXAMPLES["dev"], deadline=None, suppress_health_check=_HEALTH
@@ -39,10 +39,10 @@ def is_thorough() -> bool:
 
 
 def examples(count: int) -> int:
-    """How many examples of ``count`` a test draws: half with `ci`, a quarter with `dev`."""
+    """How many examples of ``count`` a test draws: a quarter with `ci`, an eighth with `dev`."""
     if is_thorough():
         return count
-    return count // (2 if settings().max_examples >= _EXAMPLES["ci"] else 4)
+    return max(1, count // (4 if settings().max_examples >= _EXAMPLES["ci"] else 8))
 
 
 LABELS = ("A", "B", "C", "Odd label")

@@ -53,13 +53,14 @@ def partitioned() -> Iterator[dict[int, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("case", "engine"), in_turn(all_cases(), ENGINES, always=["reference", DEFAULT_STRATEGY])
+    ("case", "engine"),
+    in_turn(all_cases(), ENGINES, always=["reference", DEFAULT_STRATEGY], ci=3, fast=3),
 )
 def test_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
     check_case(case, engine, accelerators)
 
 
-@pytest.mark.parametrize("case", one_in(len(STRATEGIES), all_cases()))
+@pytest.mark.parametrize("case", one_in(8, all_cases(), fast=6))
 def test_case_in_partitions(case: Case, partitioned: dict[int, Any]) -> None:
     check_case(case, "pbe", partitioned)
 

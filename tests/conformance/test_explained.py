@@ -41,7 +41,7 @@ def opened(case: Case, accelerators: dict[int, Any]) -> Any:
     return accelerators[id(case.graph)]
 
 
-@pytest.mark.parametrize(("case", "strategy"), in_turn(CASES, [*STRATEGIES], always=[]))
+@pytest.mark.parametrize(("case", "strategy"), in_turn(CASES, [*STRATEGIES], ci=3, fast=3))
 def test_the_explained_tree_equals_the_executed_one(
     case: Case, strategy: str, accelerators: dict[int, Any]
 ) -> None:

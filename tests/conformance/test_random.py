@@ -11,13 +11,13 @@ import pytest
 from forced_plans import DEGREES, PARTS, ROWS, TABLES, variant, windows_of
 from gpugda_strategies.pbe.options import PbeOptions
 from gpugda_strategies.sgsi.options import SgsiOptions
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import gpugda
 from gpugda.errors import QueryError
 from gpugda.match.registry import STRATEGIES
-from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
+from strategies import QueryCase, assert_same_answer, examples, multigraphs, query_texts
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
 
@@ -59,6 +59,7 @@ def _chosen(names: set[str], table: dict[str, dict[str, Any]]) -> dict[str, Any]
     return {key: value for name in sorted(names & {*table}) for key, value in table[name].items()}
 
 
+@settings(max_examples=examples(320))
 @given(GRAPHS_AND_QUERIES, st.sets(st.sampled_from(VARIANTS)))
 def test_the_device_equals_the_reference(
     example: tuple[Any, list[QueryCase]], names: set[str]

@@ -33,7 +33,7 @@ def accelerators() -> Iterator[dict[Any, Any]]:
         accelerator.close()
 
 
-@pytest.mark.parametrize(("case", "how"), in_turn(CASES, [*TINY], always=[]))
+@pytest.mark.parametrize(("case", "how"), in_turn(CASES, [*TINY], ci=6, fast=1))
 def test_case(
     case: Case, how: str, accelerators: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,7 +54,7 @@ def _lists(graph: CaseGraph) -> tuple[list[Any], list[Any]]:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("case", one_in(3, CASES))
+@pytest.mark.parametrize("case", one_in(3, CASES, fast=3))
 def test_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
     if id(case.graph) not in accelerators:
         accelerators[id(case.graph)] = _connected(case.graph)

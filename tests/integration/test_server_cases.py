@@ -94,7 +94,7 @@ def _is_newer(case: Case) -> bool:
 
 ON_VERSIONS = [
     pytest.param(*parameter.values, version, id=f"{version}-{parameter.id}", marks=parameter.marks)
-    for parameter in one_in(12, all_cases())  # their rows are Neo4j's already
+    for parameter in one_in(1, all_cases(), fast=12)  # their rows are Neo4j's already
     for version in _versions(parameter.values[0])
 ]
 
