@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from gpugda.accelerator import Accelerator
     from gpugda.answer.watching import RowChanges, Watch
     from gpugda.api import AsyncAccelerator, connect, explain, graph, read_edges, read_import, run
-    from gpugda.plan.estimate import Estimate
     from gpugda.plan.explain import Explanation
     from gpugda.plan.operator_tree import OperatorNode
+    from gpugda.plan.physical import Estimate
     from gpugda.ports import GraphSource, Progress
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.any_error import Error
@@ -103,7 +103,7 @@ _HOMES = {
     "AsyncAccelerator": "gpugda.api",
     "AsyncServer": "gpugda.serve.server",
     "Error": "gpugda.result.any_error",
-    "Estimate": "gpugda.plan.estimate",
+    "Estimate": "gpugda.plan.physical",
     "Explanation": "gpugda.plan.explain",
     "GraphSchema": "gpugda.schema.graph_schema",
     "GraphSource": "gpugda.ports",

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from gpugda.answer.declined import Declined
     from gpugda.answer.watching import RowChanges, Watch
     from gpugda.loading import LoadedGraph
-    from gpugda.plan.estimate import Estimate
     from gpugda.plan.explain import Explanation
     from gpugda.plan.operator_tree import OperatorNode
+    from gpugda.plan.physical import Estimate
     from gpugda.query.query_graph import QueryGraph
     from gpugda.query.reads import Reads
     from gpugda.result.cursor import Cursor
@@ -400,7 +400,7 @@ class Accelerator(GraphExports):
             "device_bytes": self._session.bytes_used,
             "compiling": self._session.compiling_reason,
         }
-        from gpugda.answer.graph_status import graph_status
+        from gpugda.answer.exports import graph_status
 
         return {**graph_status(self._answers.loaded), **device, **self._answers.status()}
 

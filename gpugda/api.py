@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from gpugda.answer.declined import Declined
     from gpugda.answer.watching import RowChanges, Watch
-    from gpugda.plan.estimate import Estimate
     from gpugda.plan.explain import Explanation
+    from gpugda.plan.physical import Estimate
     from gpugda.ports import GraphSource, Progress
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result

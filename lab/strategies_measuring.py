@@ -10,8 +10,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gpugda.errors import GpugdaError, MemoryLimitError, QueryTimeoutError
-from gpugda.execute.oriented_count import count_oriented
-from gpugda.execute.oriented_form import may_be_oriented, timing_unoriented
+from gpugda.execute.patterns.oriented_count import count_oriented
+from gpugda.execute.patterns.oriented_form import may_be_oriented, timing_unoriented
 from gpugda.execute.pipeline import one_pattern
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.engine import Engine

@@ -15,7 +15,7 @@ from gpugda.data.data_graph import DataGraph
 from gpugda.errors import MemoryLimitError
 from gpugda.match.embeddings import Embeddings, Masks, StrategyReport
 from gpugda.match.need import Rows
-from gpugda.plan.matching_order import matching_order
+from gpugda.plan.join.matching_order import matching_order
 from gpugda.plan.plan import (
     BoundNode,
     BoundQuery,

@@ -10,13 +10,12 @@ import numpy as np
 
 from gpugda.data.data_graph import DataGraph
 from gpugda.execute.lower import lower_query
-from gpugda.execute.operators.match import Match
-from gpugda.execute.operators.pattern import Planned
+from gpugda.execute.operators.match import Match, Planned
 from gpugda.execute.pipeline import Pipeline
 from gpugda.execute.result_table import ResultTable
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.need import Groups, Need
-from gpugda.plan.matching_order import make_plan
+from gpugda.plan.join.matching_order import make_plan
 from gpugda.plan.plan import BoundQuery
 from gpugda.plan.plan_basis import PlanBasis
 from gpugda.query.parser import parse

@@ -6,12 +6,14 @@ from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gpugda.answer.lost_counts import refuse_lost_counts
-from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
-from gpugda.answer.prefixes import refuse_options, refuse_unknown_version
-from gpugda.answer.projection import refuse_outside
-from gpugda.answer.sum_conditions import refuse_sums_as_conditions
+from gpugda.answer.projection import refuse_other_databases, refuse_outside
+from gpugda.answer.server_only import (
+    refuse_lost_counts,
+    refuse_options,
+    refuse_sums_as_conditions,
+    refuse_unknown_version,
+)
 from gpugda.errors import (
     ConfigurationError,
     QueryError,

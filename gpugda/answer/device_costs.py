@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.calibration.kept import default_device_rates, kept_device_rates
 from gpugda.device.graph.segments import directory_bytes, whole_bytes
-from gpugda.execute.needs import need_of
+from gpugda.execute.patterns.needs import need_of
 from gpugda.match.count.limits import may_use_vectors
 from gpugda.match.need import Count
 from gpugda.match.registry import DEFAULT_STRATEGY

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import CypherSyntaxError, QueryError, UnsupportedQueryError
-from gpugda.execute.operators.pattern import PatternOperator
+from gpugda.execute.operators.match import PatternOperator
 from gpugda.execute.pipeline import make_pipeline
 from gpugda.query.prepare import prepare
 

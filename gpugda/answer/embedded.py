@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpugda.answer.faults import as_internal_errors
-from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
-from gpugda.answer.projection import refuse_outside
+from gpugda.answer.projection import refuse_other_databases, refuse_outside
 from gpugda.deadline import working_until
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
@@ -98,8 +97,8 @@ class EmbeddedAnswers:
 
     def explain(self, request: Request) -> Explanation:
         """Explains the plan of a query; the engine is always the device."""
-        from gpugda.plan.estimate import estimate_query  # neither is needed to run a query
         from gpugda.plan.explain import Explanation, cannot_run
+        from gpugda.plan.physical import estimate_query  # neither is needed to run a query
 
         self._prepare(request)
         plan = self._loaded.plan(request.prepared(), request.strategy)

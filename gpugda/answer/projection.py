@@ -1,4 +1,4 @@
-"""Checks that a query stays within the part of a database that was read."""
+"""Checks that a query stays within the connected database and the part of it that was read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,24 @@ if TYPE_CHECKING:
     from gpugda.query.query_graph import Query, QueryGraph
     from gpugda.query.statement import Statement
 
-__all__ = ["leads_outside", "refuse_outside"]
+
+__all__ = ["leads_outside", "refuse_other_databases", "refuse_outside"]
+
+
+def refuse_other_databases(query: Statement, database: str = "") -> None:
+    """Checks that each USE names this database; an embedded graph has no name.
+
+    Raises:
+        UnsupportedQueryError: A USE names another database, or computes a name.
+    """
+    for clause in query.uses:
+        graph = clause.graph
+        # Database names are case-insensitive.
+        if isinstance(graph, ast.Variable) and database and graph.name.lower() == database.lower():
+            continue
+        message = "USE of another database is not supported by this engine"
+        raise UnsupportedQueryError(message, query.text, clause.span, construct="USE")
+
 
 _patterns: Final[LruCache[str, Query | None]] = LruCache(QUERIES_KEPT)
 """Queries as one pattern, by text: lowering one takes longer than a small query may."""

@@ -37,8 +37,8 @@ from gpugda.errors import (
     StillCompilingError,
 )
 from gpugda.live.age_clock import age_clock
-from gpugda.plan.estimate import Estimate, estimate_query
 from gpugda.plan.explain import Explanation, cannot_run
+from gpugda.plan.physical import Estimate, estimate_query
 from gpugda.result.result import Result
 from gpugda.types import first_line
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.answer.device_support import device_support
 from gpugda.cli.script import open_script
-from gpugda.plan.build import build_query
+from gpugda.plan.building.build import build_query
 from gpugda.plan.tree_text import rule_lines
 from gpugda.query.parser import tree_of
 from gpugda.query.statements import EntryReader

@@ -10,29 +10,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from gpugda.execute.aggregate_calls import counts, takes_weights
-from gpugda.execute.column_pruning import (
-    arguments_read,
-    available_arguments,
-    column_set,
-    columns_of,
-    grouping_shrinks,
-)
-from gpugda.execute.needs import names_read
+from gpugda.execute.aggregation.aggregate_calls import counts, takes_weights
 from gpugda.execute.operators import simple
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.degree_lookup import DegreeLookup, is_degree_lookup
 from gpugda.execute.operators.distinct import Distinct
-from gpugda.execute.operators.filter import Filter
+from gpugda.execute.operators.filter import DistinctRelationships, Filter
 from gpugda.execute.operators.match import Match
-from gpugda.execute.operators.project import Project
+from gpugda.execute.operators.project import BindPath, Project
 from gpugda.execute.operators.slice import Slice
 from gpugda.execute.operators.sort import Sort
+from gpugda.execute.patterns.needs import names_read
 from gpugda.execute.row_bounds import RowBounds
 from gpugda.plan import logical
 from gpugda.plan.alternatives.count_complement import complement_count
 from gpugda.plan.alternatives.unroll import unrolled
-from gpugda.plan.pattern_reader import needs_each_row
+from gpugda.plan.building.pattern_reader import needs_each_row
 from gpugda.query import ast
 from gpugda.query.check.functions import changes_per_call
 from gpugda.query.query_graph import AggregateReference, OutputColumn, Query
@@ -45,7 +38,117 @@ if TYPE_CHECKING:
     from gpugda.execute.operator import Operator
     from gpugda.query.query_graph import SortKey
 
-__all__ = ["lower", "lower_query", "lower_subquery"]
+
+__all__ = [
+    "arguments_read",
+    "available_arguments",
+    "column_set",
+    "columns_of",
+    "grouping_shrinks",
+    "lower",
+    "lower_query",
+    "lower_subquery",
+]
+
+
+def grouping_shrinks(tree: logical.Logical, read: frozenset[str]) -> bool:
+    """True if grouping may shrink a pattern's rows much: at most one of its nodes is read.
+
+    Grouping by one node gives at most as many groups as nodes; by two, about as many as rows.
+    """
+    match tree:
+        case logical.Match():
+            read |= frozenset(tree.bound)
+            arrows = {each.name for each in tree.graph.relationships}
+            left = [node.name in read for node in tree.graph.nodes]
+            if arrows.isdisjoint(read) and sum(left) <= 1 < len(left):
+                return True
+        case logical.Expand():
+            return unrolled(tree, read) is not None
+        case logical.Filter():
+            read |= all_names(tree.predicates)
+        case logical.Optional():
+            return grouping_shrinks(tree.sub, read) or grouping_shrinks(
+                tree.input, read | arguments_read(tree.sub)
+            )
+        case _:
+            return False
+    return grouping_shrinks(tree.input, read)
+
+
+def columns_of(tree: logical.Logical) -> tuple[str, ...]:
+    """All columns that a tree produces."""
+    if isinstance(tree, logical.Argument):
+        return tree.columns
+    below = logical.children_of(tree)
+    if not below or isinstance(tree, logical.Aggregate | logical.Empty):
+        return ()
+    before = columns_of(below[0])
+    if isinstance(tree, logical.Project) and not tree.keeps:
+        before = ()
+    return tuple(dict.fromkeys((*before, *_added_by(tree))))
+
+
+def _added_by(tree: logical.Logical) -> tuple[str, ...]:
+    """The columns that an operator adds to those of its input."""
+    match tree:
+        case logical.Match():
+            nodes = tuple(node.name for node in tree.graph.nodes)
+            return (*nodes, *(each.name for each in tree.graph.relationships))
+        case logical.Expand():
+            step = () if tree.step is None else tuple(sorted(tree.step.names))
+            return (tree.end, tree.relationships, *step)
+        case logical.BindPath() | logical.Unwind():
+            return (tree.name,)
+        case logical.Lookup():
+            return (tree.node,)
+        case logical.Project():
+            return tuple(item.name for item in tree.columns)
+        case logical.Optional() | logical.Apply() | logical.SelectPaths():
+            return tree.added
+    return ()
+
+
+def column_set(tree: logical.Logical) -> frozenset[str]:
+    """All columns that a tree produces, as a set."""
+    return frozenset(columns_of(tree))
+
+
+def available_arguments(tree: logical.Logical) -> tuple[str, ...]:
+    """Columns of the argument that are available to a subquery."""
+    if isinstance(tree, logical.Argument):
+        return tree.columns
+    found = [name for child in logical.children_of(tree) for name in available_arguments(child)]
+    return tuple(dict.fromkeys(found))
+
+
+def arguments_read(tree: logical.Logical) -> frozenset[str]:
+    """Columns of the argument that the operators of a subquery read."""
+    available = frozenset(available_arguments(tree))
+    found: set[str] = set()
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        stack.extend(logical.children_of(node))
+        match node:
+            case logical.Match():
+                found |= set(node.bound) | all_names(node.graph.predicates)
+            case logical.Expand():
+                found |= {node.start, node.end, node.given, *node.apart}
+                found |= all_names(node.all_path_predicates)
+                found |= all_names(each.whole for each in node.tests)
+                found |= frozenset() if node.step is None else node.step.outside
+            case logical.BindPath():
+                found |= {node.start, *node.steps}
+            case logical.Lookup():
+                found |= all_names((node.value,))
+            case logical.DistinctRelationships():
+                found |= {name for pair in node.pairs for name in pair}
+            case logical.Filter():
+                found |= all_names(node.predicates)
+            case logical.SelectPaths():
+                found |= {node.start, node.end}
+    return frozenset(found) & available
 
 
 def lower(
@@ -132,7 +235,7 @@ class _Lowering:
 
             return ShortestPath(child, tree, needed & lists)
         if tree.mode is logical.ExpandMode.SELECTED:
-            from gpugda.execute.operators.selected_paths import SelectedPaths
+            from gpugda.execute.operators.shortest_path import SelectedPaths
 
             return SelectedPaths(child, tree, needed & lists)
         if tree.step is not None and not tree.step.is_one_step:
@@ -181,8 +284,6 @@ class _Lowering:
         self, tree: logical.DistinctRelationships, needed: frozenset[str], *, weighted: bool
     ) -> Operator:
         below = needed | {name for pair in tree.pairs for name in pair}
-        from gpugda.execute.operators.distinct_relationships import DistinctRelationships
-
         return DistinctRelationships(self.lower(tree.input, below, weighted=weighted), tree.pairs)
 
     def _path(self, tree: logical.BindPath, needed: frozenset[str], *, weighted: bool) -> Operator:
@@ -190,8 +291,6 @@ class _Lowering:
             return self.lower(tree.input, needed, weighted=weighted)
         below = (needed - {tree.name}) | {tree.start, *tree.steps}
         child = self.lower(tree.input, below, weighted=weighted)
-        from gpugda.execute.operators.bind_path import BindPath
-
         return BindPath(child, tree.name, tree.start, tree.steps)
 
     def _apart(self, tree: logical.Logical, direct: Operator) -> Operator | None:

@@ -9,14 +9,40 @@ from typing import TYPE_CHECKING
 from gpugda.execute.batch import Batch
 from gpugda.execute.context import Measured
 from gpugda.expressions.operands import Constant
+from gpugda.query import ast
+from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
+from gpugda.query.render import expression_text
+from gpugda.query.shapes import rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.context import ExecutionContext
 
-__all__ = ["Operator"]
+
+__all__ = ["Operator", "text_of"]
+
+
+def text_of(
+    expression: ast.Expression,
+    *,
+    keys: Sequence[ast.Expression] = (),
+    aggregates: Sequence[ast.Expression] = (),
+    columns: Sequence[str] = (),
+) -> str:
+    """An expression as Cypher, with references replaced by what they refer to."""
+
+    def meant(part: ast.Expression) -> ast.Expression | None:
+        if isinstance(part, KeyReference):
+            return keys[part.position]
+        if isinstance(part, AggregateReference):
+            return aggregates[part.position]
+        if isinstance(part, ColumnReference):
+            return ast.Variable(part.span, columns[part.position])
+        return None
+
+    return expression_text(rewrite(expression, meant)).replace("\0", "_")
 
 
 class Operator(ABC):

@@ -16,13 +16,13 @@ from gpugda.execute.batch import joined
 from gpugda.execute.context import ExecutionContext, Measured
 from gpugda.execute.lower import lower
 from gpugda.execute.memory import ResultMemory
-from gpugda.execute.operators.pattern import PatternOperator
+from gpugda.execute.operators.match import PatternOperator
 from gpugda.execute.result_table import ResultTable
 from gpugda.expressions.context import one_statement
 from gpugda.expressions.functions import find_aggregate, find_function
 from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
-from gpugda.plan.build import build_query
+from gpugda.plan.building.build import build_query
 from gpugda.plan.cost import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.facts import Facts
 from gpugda.plan.operator_tree import OperatorNode

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
 
-from gpugda.execute.aggregate_calls import counts
+from gpugda.execute.aggregation.aggregate_calls import counts
 from gpugda.execute.column_domains import Domain, Domains, Sized, draws
 from gpugda.execute.node_weights import NodeWeights
 from gpugda.execute.operators import simple
@@ -34,7 +34,7 @@ from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
 from gpugda.execute.paths.path_growth import Growth, path_growth
 from gpugda.match.need import Count, Rows
-from gpugda.plan.compared_values import compared_values
+from gpugda.plan.comparisons import compared_values
 from gpugda.plan.cost import Work
 from gpugda.plan.label_programs import type_ids
 from gpugda.plan.logical import ExpandMode

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.execute.aggregation.equal_rows import distinguishing
+from gpugda.execute.aggregation.grouping import group_rows
 from gpugda.execute.batch import CARRIED, Batch
-from gpugda.execute.equal_rows import distinguishing
-from gpugda.execute.grouping import group_rows
 from gpugda.execute.lower import lower_subquery
 from gpugda.execute.operators import simple
 from gpugda.execute.operators.apply import numbered, owners_of
@@ -19,11 +19,11 @@ from gpugda.execute.operators.project import Project
 from gpugda.execute.seeds import entity_column
 from gpugda.expressions.computed_columns import object_column
 from gpugda.expressions.operands import Operand, distinct_values, take
-from gpugda.plan.build import build_subquery
+from gpugda.plan.building.build import build_subquery
+from gpugda.plan.building.subquery_body import subquery_body
 from gpugda.plan.facts import Facts, Wanted
 from gpugda.plan.logical import Argument
 from gpugda.plan.optimizer import optimise
-from gpugda.plan.subquery_body import subquery_body
 from gpugda.query import ast
 from gpugda.query.walk import walk
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gpugda.plan.join_rates import Corrections
+    from gpugda.plan.join.join_rates import Corrections
     from gpugda.plan.operator_tree import OperatorNode
     from gpugda.ports import Progress
 

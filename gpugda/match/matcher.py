@@ -13,7 +13,7 @@ from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
 from gpugda.match.need import Count
 from gpugda.match.run import Kernels, Run
-from gpugda.plan.matching_order import matching_order
+from gpugda.plan.join.matching_order import matching_order
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence

@@ -11,7 +11,7 @@ from gpugda.errors import ConfigurationError
 from gpugda.match.engine import Engine
 from gpugda.match.need import Groups, Rows, asks_for_one_node
 from gpugda.match.report import oriented_text, witnesses_text
-from gpugda.plan.matching_order import make_plan
+from gpugda.plan.join.matching_order import make_plan
 from gpugda.plan.pattern.orient import orient
 from gpugda.plan.pattern.symmetry import exchangeable_sets
 from gpugda.plan.pattern.witness_order import has_large_core

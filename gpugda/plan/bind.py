@@ -7,10 +7,14 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
-from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
-from gpugda.plan.degree_needs import degree_needs
-from gpugda.plan.degree_skew import degree_skews
+from gpugda.plan.cardinality import (
+    cardinality_between,
+    degree_skews,
+    node_cardinality,
+    relationship_end,
+)
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
+from gpugda.plan.pattern.degree_needs import degree_needs
 from gpugda.plan.pattern.merge_nodes import merge_nodes
 from gpugda.plan.pattern.split_predicates import SplitPredicates, split_predicates
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest

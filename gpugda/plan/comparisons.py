@@ -1,4 +1,4 @@
-"""Comparisons that the join tests, and the comparisons that they imply together."""
+"""Comparisons between two variables: those that the join tests, and what they imply."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.query import ast
+from gpugda.query.ast import ComparisonOperator
+from gpugda.query.shapes import variable_names
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,17 +19,64 @@ if TYPE_CHECKING:
 
     from gpugda.plan.variables import Variable
 
+
 __all__ = [
     "ABOVE",
     "BELOW",
     "GROUPED",
     "SAME",
+    "ComparedValues",
     "Comparison",
+    "compared_values",
     "join_keys",
     "key_places",
     "never_same",
     "with_implied",
 ]
+
+_NEGATED = {
+    ComparisonOperator.EQUAL: ComparisonOperator.NOT_EQUAL,
+    ComparisonOperator.NOT_EQUAL: ComparisonOperator.EQUAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedValues:
+    """``left operator right``, where each side reads exactly one variable.
+
+    Args:
+        left_name: The variable of the left side.
+        left: The left expression.
+        operator: The comparison operator.
+        right_name: The variable of the right side, a different one.
+        right: The right expression.
+    """
+
+    left_name: str
+    left: ast.Expression
+    operator: ComparisonOperator
+    right_name: str
+    right: ast.Expression
+
+
+def compared_values(predicate: ast.Expression) -> ComparedValues | None:
+    """The compared values of a predicate, also of ``NOT a.x = b.x``; None for any other form."""
+    negated = False
+    while isinstance(predicate, ast.Unary) and predicate.operator is ast.UnaryOperator.NOT:
+        predicate, negated = predicate.operand, not negated
+    if not isinstance(predicate, ast.Comparison) or len(predicate.operators) != 1:
+        return None
+    (left, right), (operator,) = predicate.operands, predicate.operators
+    if negated:
+        # NOT (a.x < b.x) is not a.x >= b.x: both comparisons are false if a side is NaN.
+        if operator not in _NEGATED:
+            return None
+        operator = _NEGATED[operator]
+    names = [tuple(variable_names(side)) for side in (left, right)]
+    if [len(each) for each in names] != [1, 1] or names[0] == names[1]:
+        return None
+    return ComparedValues(names[0][0], left, operator, names[1][0], right)
+
 
 BELOW, SAME, ABOVE = 1, 2, 4
 GROUPED = 16

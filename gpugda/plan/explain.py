@@ -6,10 +6,10 @@ import re
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
-from gpugda.plan.build import build_query
-from gpugda.plan.compared_values import compared_values
-from gpugda.plan.estimate import estimate
+from gpugda.plan.building.build import build_query
+from gpugda.plan.comparisons import compared_values
 from gpugda.plan.operator_tree import operators_of
+from gpugda.plan.physical import estimate
 from gpugda.plan.plan import StepKind
 from gpugda.plan.readable import bytes_text, count_text
 from gpugda.plan.tree_text import rule_lines
@@ -19,9 +19,8 @@ from gpugda.query.render import expression_text, name_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.plan.estimate import Estimate
     from gpugda.plan.operator_tree import OperatorNode
-    from gpugda.plan.physical import PhysicalPlan
+    from gpugda.plan.physical import Estimate, PhysicalPlan
     from gpugda.plan.plan import BoundNode, BoundRelationship, Plan, PlanStep, RowTest
     from gpugda.query.ast import Expression
     from gpugda.query.statement import Statement

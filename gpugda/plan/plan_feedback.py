@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.plan.join_rates import Corrections, RateKey
+    from gpugda.plan.join.join_rates import Corrections, RateKey
 
 __all__ = ["PlanFeedback"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda import values
 from gpugda.deadline import check_time
 from gpugda.query import ast
-from gpugda.query.search_clauses import changes_nothing, has_search, planned_together
+from gpugda.query.searches import changes_nothing, has_search, planned_together
 from gpugda.query.shapes import never_holds
 from gpugda.reference.match import PatternMatcher
 from gpugda.reference.projection import Projected, ordered, project

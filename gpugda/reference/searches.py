@@ -7,8 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpugda.query import ast
-from gpugda.query.search_clauses import is_search
-from gpugda.query.search_placement import FEW_NODES, Link, Placement, Search, SearchScope
+from gpugda.query.searches import FEW_NODES, Link, Placement, Search, SearchScope, is_search
 from gpugda.reference.match import PatternMatcher
 from gpugda.reference.shortest import shortest_paths
 from gpugda.reference.trees import Row, conjuncts, variables_of

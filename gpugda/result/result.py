@@ -375,7 +375,7 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        from gpugda.result.html import html_table
+        from gpugda.result.text_table import html_table
 
         table = html_table(self.keys(), self._first_rows(), self._row_count, self._summary)
         asked = self._summary.asked_plan

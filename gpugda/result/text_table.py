@@ -1,8 +1,9 @@
-"""Rows as a table of text, or one value a line where a table would be too wide."""
+"""Rows as a table of text or HTML, or one value a line where a table would be too wide."""
 
 from __future__ import annotations
 
 import unicodedata
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from gpugda.result.text import format_value
@@ -11,7 +12,39 @@ from gpugda.values import is_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["text_table"]
+    from gpugda.result.summary import Summary
+
+
+__all__ = ["html_table", "text_table"]
+
+_SHOWN_CHARACTERS = 200
+
+
+def html_table(
+    names: Sequence[str], rows: Sequence[tuple[Any, ...]], row_count: int, summary: Summary
+) -> str:
+    """A table of the first rows, the number of further rows, and a line with engine and time."""
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows
+    )
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    more = row_count - len(rows)
+    rest = f"<p>… and {more:,} more rows.</p>" if more > 0 else ""
+    remarks = "".join(
+        f"<p><small>warning: {escape(warning)}</small></p>" for warning in summary.warnings
+    )
+    return (
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+        f"<p><small>{escape(summary.headline())}</small></p>{remarks}"
+    )
+
+
+def _cell(value: object) -> str:
+    text = format_value(value)
+    if len(text) > _SHOWN_CHARACTERS:
+        text = text[:_SHOWN_CHARACTERS] + "…"
+    return escape(text)
+
 
 _CELL_CHARACTERS = 500
 _NARROWEST = 12

@@ -14,7 +14,7 @@ from gpugda_strategies.launch.candidate_relationships import (
     write_sections,
 )
 
-from gpugda.plan.matching_order import matching_order
+from gpugda.plan.join.matching_order import matching_order
 from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:

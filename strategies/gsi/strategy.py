@@ -18,7 +18,7 @@ from gpugda.caching import LruCache
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
-from gpugda.plan.node_steps import node_steps
+from gpugda.plan.join.matching_order import node_steps
 
 if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph

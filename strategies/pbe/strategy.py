@@ -29,8 +29,8 @@ from gpugda_strategies.pbe.windows import PrimeWatch, SeededWindows
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
+from gpugda.plan.join.matching_order import node_steps
 from gpugda.plan.masks import Masks
-from gpugda.plan.node_steps import node_steps
 from gpugda.plan.row_tests import variable_tests
 from gpugda.plan.variables import Variable, node_variable, relationship_variable
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.data.values.dictionaries import encode_objects, encode_strings
-from gpugda.execute.aggregates import aggregate
-from gpugda.execute.grouping import group_rows
+from gpugda.execute.aggregation.aggregates import aggregate
+from gpugda.execute.aggregation.grouping import group_rows
 from gpugda.execute.sorting import sorted_rows
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand, evaluate_truth

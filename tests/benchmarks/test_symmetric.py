@@ -27,9 +27,9 @@ from gpugda.data.build import SilentProgress, build_data_graph  # noqa: E402
 from gpugda.data.data_graph import DataGraph  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
 from gpugda.device.graph.device_graph import DeviceGraph  # noqa: E402
-from gpugda.execute.matching import select  # noqa: E402
-from gpugda.execute.oriented_count import count_oriented  # noqa: E402
-from gpugda.execute.oriented_form import add_unoriented_seconds  # noqa: E402
+from gpugda.execute.patterns.matching import select  # noqa: E402
+from gpugda.execute.patterns.oriented_count import count_oriented  # noqa: E402
+from gpugda.execute.patterns.oriented_form import add_unoriented_seconds  # noqa: E402
 from gpugda.match.embeddings import StrategyReport  # noqa: E402
 from gpugda.match.extend.strategy import ExtendStrategy  # noqa: E402
 from gpugda.match.need import Count  # noqa: E402

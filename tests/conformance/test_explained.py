@@ -11,15 +11,15 @@ from case_files import Case, all_cases, in_turn, source_of
 
 import gpugda
 from gpugda import errors
-from gpugda.execute.needs import need_of
+from gpugda.execute.patterns.needs import need_of
 from gpugda.execute.pipeline import one_pattern
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.need import Rows
 from gpugda.match.registry import STRATEGIES
 from gpugda.match.report import node_text, relationship_text
-from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_order import planned_order
-from gpugda.plan.join_rates import Rates
+from gpugda.plan.join.join_cost import JoinCost
+from gpugda.plan.join.join_order import planned_order
+from gpugda.plan.join.join_rates import Rates
 from gpugda.plan.plan import StepKind
 from gpugda.query.prepare import prepare
 

@@ -54,8 +54,8 @@ class Reduced(InSegments):
 
 
 SMALL = {
-    "gpugda.execute.witnesses._MIN_ROWS": 0.0,
-    "gpugda.execute.witnesses._ROUNDS": (1, 2),
+    "gpugda.execute.patterns.witnesses._MIN_ROWS": 0.0,
+    "gpugda.execute.patterns.witnesses._ROUNDS": (1, 2),
     "gpugda_strategies.sgsi.strategy._DEFAULT_OPTIONS": SgsiOptions(
         segment_entries=2, rows=2, places=3
     ),

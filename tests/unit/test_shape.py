@@ -126,7 +126,7 @@ def test_a_first_count_loads_few_modules():
 def test_a_first_query_loads_few_modules():
     rare = [
         "regex",
-        "gpugda.execute.means",
+        "gpugda.execute.aggregation.means",
         "gpugda.execute.operators.expand",
         "gpugda.expressions.functions.text",
         "gpugda_strategies.gpsm.strategy",

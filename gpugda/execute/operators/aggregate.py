@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
-from gpugda.execute.aggregate_calls import arguments_of, counts, counts_unread
-from gpugda.execute.batch import Batch, flag_only_batch, joined_weights
-from gpugda.execute.display import text_of
-from gpugda.execute.group_keys import group_key
-from gpugda.execute.grouped_counts import LARGEST_INTEGER, GroupedCounts, summed_counts, too_large
-from gpugda.execute.grouping import Groups, group_rows
+from gpugda.execute.aggregation.aggregate_calls import arguments_of, counts, counts_unread
+from gpugda.execute.aggregation.group_keys import group_key
+from gpugda.execute.aggregation.grouped_counts import (
+    LARGEST_INTEGER,
+    GroupedCounts,
+    summed_counts,
+    too_large,
+)
+from gpugda.execute.aggregation.grouping import Groups, group_rows
+from gpugda.execute.batch import Batch, RowTable, flag_only_batch, joined_weights, stacked, sum_of
 from gpugda.execute.memory import ResultMemory
-from gpugda.execute.operator import Operator
-from gpugda.execute.operators.degree_count import count_by_degrees
-from gpugda.execute.row_table import RowTable, stacked
-from gpugda.execute.weights import sum_of
+from gpugda.execute.operator import Operator, text_of
+from gpugda.execute.operators.degree_lookup import count_by_degrees
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Constant, Operand, as_column, take, validity
 from gpugda.query import ast
@@ -179,7 +181,7 @@ class Aggregate(Operator):
     ) -> Operand:
         call, rows = self.aggregates[place], groups.group_of
         if isinstance(call, ast.FunctionCall) and not (counts(call) and not call.distinct):
-            from gpugda.execute.aggregates import aggregate  # counts do not need it
+            from gpugda.execute.aggregation.aggregates import aggregate  # counts do not need it
 
             given = call.name.lower(), arguments[0], arguments[1:], groups, len(rows)
             return aggregate(*given, distinct=call.distinct, weights=weights)
@@ -206,7 +208,9 @@ class Aggregate(Operator):
 
     def _empty_aggregates(self) -> list[Operand]:
         """The value of each aggregate for no rows."""
-        from gpugda.execute.aggregates import aggregate  # queries that find rows may not need it
+        from gpugda.execute.aggregation.aggregates import (
+            aggregate,  # queries that find rows may not need it
+        )
 
         one = np.zeros(1, dtype=np.int64)
         groups = Groups(one, one)

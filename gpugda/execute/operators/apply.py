@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
-from gpugda.execute.batch import CARRIED, Batch, in_batches
+from gpugda.execute.batch import CARRIED, Batch, in_batches, product_of
 from gpugda.execute.operator import Operator
-from gpugda.execute.weights import product_of
 from gpugda.expressions.operands import Constant, Operand, as_column
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Multiplies rows by the number of relationships at their nodes, by look-up."""
+"""Multiplies rows by the degrees of their nodes, by look-up, or only counts them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpugda.execute.batch import product_of
 from gpugda.execute.degrees import degrees, degrees_of_all_nodes, relationship_counts
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
+from gpugda.execute.operators.match import Match
+from gpugda.execute.patterns.matching import select
 from gpugda.execute.seeds import entity_column
-from gpugda.execute.weights import product_of
 from gpugda.expressions.label_columns import nodes_with_labels
+from gpugda.match.engine import Engine
+from gpugda.match.need import Groups
 from gpugda.plan.label_programs import type_ids
+from gpugda.plan.physical import estimate
 from gpugda.plan.tree_text import pattern_text
 from gpugda.query.ast import Direction, LabelDynamic, LabelPredicate, Variable
 from gpugda.query.render import text_of
@@ -28,17 +33,19 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
-    from gpugda.plan.logical import Match
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.plan import logical
     from gpugda.query.ast import Expression, LabelExpression
     from gpugda.query.query_graph import QueryRelationship
 
-__all__ = ["DegreeLookup", "is_degree_lookup", "pays_for_all_nodes"]
+
+__all__ = ["DegreeLookup", "count_by_degrees", "is_degree_lookup", "pays_for_all_nodes"]
 
 _ALL_NODES_FACTOR: Final = 4
 """All nodes' degrees are computed if rows times this number reach the node count."""
 
 
-def is_degree_lookup(tree: Match, needed: frozenset[str]) -> bool:
+def is_degree_lookup(tree: logical.Match, needed: frozenset[str]) -> bool:
     """True if the pattern is one relationship at bound nodes that is only counted.
 
     A free end may have labels, but no dynamic ones.
@@ -73,7 +80,7 @@ class DegreeLookup(Operator):
     """
 
     def __init__(
-        self, child: Operator, tree: Match, *, weighted: bool, optional: bool = False
+        self, child: Operator, tree: logical.Match, *, weighted: bool, optional: bool = False
     ) -> None:
         self.children = (child,)
         self._tree = tree
@@ -207,7 +214,7 @@ def _direction(arrow: QueryRelationship, start: int) -> Direction:
     return Direction.OUTGOING if start == arrow.source else Direction.INCOMING
 
 
-def _label_tests(tree: Match) -> Iterator[Expression]:
+def _label_tests(tree: logical.Match) -> Iterator[Expression]:
     """Predicates for the labels of bound nodes."""
     for node in tree.graph.nodes:
         for labels in node.labels if node.name in tree.bound else ():
@@ -223,3 +230,57 @@ def _weighted(batch: Batch, counts: NDArray[np.int64]) -> Batch:
     if batch.weights is not None:
         weights = product_of(batch.weights, weights)
     return replace(batch, weights=weights)
+
+
+def count_by_degrees(
+    child: Operator, context: ExecutionContext, report: StrategyReport
+) -> int | None:
+    """The number of rows of an operator; None if it has another form, or this is no faster.
+
+    Degrees are multiplied with the group counts on the device, so no group is copied to the host.
+
+    Args:
+        child: The operator.
+        context: Context of the run.
+        report: Filled during the run.
+    """
+    if isinstance(child, Match):
+        return None
+
+    looked_up: list[DegreeLookup] = []
+    while isinstance(child, DegreeLookup):
+        looked_up.append(child)
+        (child,) = child.children
+    names = {each.only_node for each in looked_up}
+    if len(names) != 1 or None in names or not isinstance(child, Match) or child.children:
+        return None
+    (name,) = names
+    assert name is not None
+    return _weighted_count(child, name, looked_up, context, report)
+
+
+def _weighted_count(
+    match: Match,
+    name: str,
+    looked_up: list[DegreeLookup],
+    context: ExecutionContext,
+    report: StrategyReport,
+) -> int | None:
+
+    graph, strategy = context.graph, context.strategy
+    plan = match.plan_on(graph, strategy.name)
+    expected, need = estimate(plan).rows, match.need(plan.bound)
+    if not isinstance(strategy, Engine):
+        return None
+    if not pays_for_all_nodes(expected, graph):
+        return None
+    if not isinstance(need, Groups) or not need.counted:
+        return None
+    if [plan.bound.nodes[each].name for each in need.nodes] != [name]:
+        return None
+    selected = select(plan, graph, strategy, context.values, report, context.deadline)
+    if selected is None or selected.rest.residuals:
+        return None
+    factors = [each.factors(graph) for each in looked_up]
+    masks, deadline = selected.masks, context.deadline
+    return strategy.weighted_count(selected.plan, masks, need, factors, report, deadline)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.execute.batch import joined
-from gpugda.execute.group_keys import has_own_nans, refuse_nans
-from gpugda.execute.grouping import first_rows
+from gpugda.execute.aggregation.group_keys import has_own_nans, refuse_nans
+from gpugda.execute.aggregation.grouping import first_rows
+from gpugda.execute.batch import RowTable, joined, stacked
 from gpugda.execute.memory import ResultMemory
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.project import Project
-from gpugda.execute.row_table import RowTable, stacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ import numpy as np
 
 from gpugda.data.runs import offsets_of
 from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.execute.aggregation.grouping import group_rows
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.entry_windows import entries_of
-from gpugda.execute.grouping import group_rows
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns, path_lists
 from gpugda.execute.paths.bound_lists import follows_bound_list

@@ -11,9 +11,9 @@ from gpugda.execute.operators.expand import Expand, empty_level, path_starts, pa
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.paths.steps import reversed_direction, truth_of_each
 from gpugda.execute.paths.trails import adjacency_of, trails
+from gpugda.plan.building.pattern_reader import needs_each_row
 from gpugda.plan.label_programs import type_ids
 from gpugda.plan.logical import ExpandMode
-from gpugda.plan.pattern_reader import needs_each_row
 from gpugda.query.shapes import variable_names
 
 if TYPE_CHECKING:

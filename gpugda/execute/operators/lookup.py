@@ -10,9 +10,8 @@ import numpy as np
 from gpugda.data.runs import places_in_runs
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.execute.batch import in_batches
-from gpugda.execute.display import text_of
 from gpugda.execute.entry_windows import windows_of
-from gpugda.execute.operator import Operator
+from gpugda.execute.operator import Operator, text_of
 from gpugda.expressions.evaluate import evaluate_value
 from gpugda.expressions.list_columns import is_in
 from gpugda.expressions.operands import Constant, distinct_values

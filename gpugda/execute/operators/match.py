@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import weakref
+from abc import abstractmethod
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
-from gpugda.execute.batch import Batch, in_batches
-from gpugda.execute.grouped_counts import LARGEST_INTEGER, too_large
-from gpugda.execute.matching import Selected, narrowed, select
-from gpugda.execute.needs import identifies_embeddings, need_of
+from gpugda.errors import MemoryLimitError
+from gpugda.execute.aggregation.grouped_counts import LARGEST_INTEGER, too_large
+from gpugda.execute.batch import Batch, in_batches, product_of
+from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
-from gpugda.execute.operators.pattern import PatternOperator, naming_pattern
-from gpugda.execute.oriented_form import may_be_oriented, timing_batches, timing_unoriented
+from gpugda.execute.patterns.matching import Selected, narrowed, select
+from gpugda.execute.patterns.needs import identifies_embeddings, need_of
+from gpugda.execute.patterns.oriented_form import may_be_oriented, timing_batches, timing_unoriented
+from gpugda.execute.patterns.witnesses import is_found, prefers_witnesses, witnesses
 from gpugda.execute.seeds import Seeds
-from gpugda.execute.weights import product_of
-from gpugda.execute.witnesses import is_found, prefers_witnesses, witnesses
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Count, Groups, Rows
+from gpugda.match.registry import plan_pattern
+from gpugda.plan.bind import bind
 from gpugda.plan.pattern.merge_nodes import merged_names
+from gpugda.plan.plan_basis import PlanBasis
 from gpugda.plan.tree_text import pattern_text
 from gpugda.query.ast import Variable
 from gpugda.query.query_graph import OutputColumn, Query
@@ -33,14 +38,90 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.context import ExecutionContext
-    from gpugda.execute.operator import Operator
     from gpugda.expressions.operands import Operand
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery, Plan
     from gpugda.query.query_graph import QueryGraph
 
-__all__ = ["Match"]
+
+__all__ = ["Match", "PatternOperator", "naming_pattern"]
+
+_LONGEST_PATTERN: Final = 200
+"""Characters of a pattern in an error."""
+
+
+class Planned(NamedTuple):
+    """A plan, the graph that it was last used for, held weakly, and what it rests on."""
+
+    graph: weakref.ref[DataGraph]
+    strategy: str
+    plan: Plan
+    basis: PlanBasis
+
+
+class PatternOperator(Operator):
+    """An operator whose pattern is matched on the device."""
+
+    _planned: Planned | None = None
+
+    @property
+    @abstractmethod
+    def query(self) -> Query:
+        """The pattern as a query."""
+
+    @abstractmethod
+    def need(self, bound: BoundQuery) -> Need:
+        """What the strategy must compute, given the predicates left for the rows."""
+
+    def distinct_variables(self) -> frozenset[str]:
+        """The single node or directed relationship that makes up a pattern without input rows.
+
+        Nodes at a relationship may repeat over rows.
+        """
+        graph = self.query.graph
+        parts = (len(graph.nodes), len(graph.relationships))
+        if self.children or parts not in ((1, 0), (2, 1)):
+            return frozenset()
+        return frozenset(
+            each.name
+            for each in graph.relationships or graph.nodes
+            if getattr(each, "directed", True)
+        )
+
+    def plan_on(self, graph: DataGraph, strategy: str) -> Plan:
+        """The plan of the pattern, kept for the next run on this graph or on a later state.
+
+        Queries on different states may run at the same time, so the kept plan is read once.
+        """
+        kept = self._planned
+        if kept is not None and kept.strategy == strategy:
+            if kept.graph() is graph:
+                return kept.plan
+            if kept.basis.holds_for(graph):
+                plan = kept.plan.for_later_state()
+                self._planned = Planned(weakref.ref(graph), strategy, plan, kept.basis)
+                return plan
+        bound = bind(self.query, graph)
+        plan = plan_pattern(bound, graph.statistics, strategy, self.need(bound))
+        self._planned = Planned(weakref.ref(graph), strategy, plan, PlanBasis.of(graph))
+        return plan
+
+
+@contextmanager
+def naming_pattern(graph: QueryGraph, context: ExecutionContext) -> Iterator[None]:
+    """Makes memory errors of a block name the pattern, unless it is the whole query."""
+    try:
+        yield
+    except MemoryLimitError as error:
+        if context.one_pattern:
+            raise
+        text = pattern_text(graph)
+        if len(text) > _LONGEST_PATTERN:
+            text = f"{text[:_LONGEST_PATTERN]} …"
+        raise MemoryLimitError(f"{error} (for {text} alone)") from error
+
 
 _NOWHERE = Span(0, 0)
 _LARGEST_WEIGHT: Final = 2**63
@@ -180,8 +261,11 @@ class Match(PatternOperator):
 
     def _oriented(self, plan: Plan, context: ExecutionContext) -> Iterable[Embeddings] | None:
         """Embeddings found in the oriented graph; None if that does not apply."""
-        from gpugda.execute.oriented_count import count_oriented, groups_oriented  # few patterns
-        from gpugda.execute.oriented_rows import computed_first, rows_oriented
+        from gpugda.execute.patterns.oriented_count import (  # few patterns
+            count_oriented,
+            groups_oriented,
+        )
+        from gpugda.execute.patterns.oriented_rows import computed_first, rows_oriented
 
         need, of = self.need(plan.bound), (plan, context.graph, context.strategy)
         given = context.values, context.report_of(self), context.deadline

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.errors import CypherTypeError
+from gpugda.execute.aggregation.equal_rows import EqualRows
 from gpugda.execute.batch import CARRIED, Batch, in_batches, joined
-from gpugda.execute.equal_rows import EqualRows
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.apply import numbered, owners_of
 from gpugda.execute.seeds import entity_column

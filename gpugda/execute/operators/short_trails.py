@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.expand import TooManyTrailsError
-from gpugda.execute.operators.pattern import PatternOperator
-from gpugda.plan.estimate import estimate
+from gpugda.execute.operators.match import PatternOperator
 from gpugda.plan.label_programs import type_ids
+from gpugda.plan.physical import estimate
 from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:

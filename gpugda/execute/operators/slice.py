@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import Batch, joined
-from gpugda.execute.display import text_of
-from gpugda.execute.operator import Operator
+from gpugda.execute.operator import Operator, text_of
 from gpugda.execute.operators.sort import Sort
 from gpugda.expressions.operands import as_column
 

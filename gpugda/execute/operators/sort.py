@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import Batch, joined
-from gpugda.execute.display import text_of
 from gpugda.execute.memory import ResultMemory
-from gpugda.execute.operator import Operator
+from gpugda.execute.operator import Operator, text_of
 from gpugda.execute.sorting import sorted_rows
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.id_order import by_ids

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
-from gpugda.execute.display import text_of
-from gpugda.execute.operator import Operator
+from gpugda.execute.operator import Operator, text_of
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.evaluation.exploded import Lists, lists_of
 from gpugda.expressions.operands import Constant

@@ -17,7 +17,7 @@ import numpy as np
 from gpugda.data.integer_sets import unique_values
 from gpugda.deadline import check_time
 from gpugda.execute.entry_windows import entries_of, windows_of
-from gpugda.execute.stable_order import stable_order
+from gpugda.execute.sorting import stable_order
 from gpugda.expressions.lists import list_column
 from gpugda.types import MAX_WEIGHT
 

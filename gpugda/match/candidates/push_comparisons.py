@@ -21,8 +21,15 @@ from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.candidates.keys import make_keys
 from gpugda.match.candidates.selections import bitmap_of
-from gpugda.plan.compared_values import ComparedValues, compared_values
-from gpugda.plan.comparisons import ABOVE, BELOW, GROUPED, SAME, Comparison
+from gpugda.plan.comparisons import (
+    ABOVE,
+    BELOW,
+    GROUPED,
+    SAME,
+    ComparedValues,
+    Comparison,
+    compared_values,
+)
 from gpugda.plan.variables import Variable
 from gpugda.query import ast
 from gpugda.query.ast import ComparisonOperator

@@ -26,7 +26,7 @@ from gpugda.plan.counting.quotients import (
     signed_patterns,
 )
 from gpugda.plan.counting.vector_plan import GraphShape, VectorPlan, plan_vectors
-from gpugda.plan.join_order import connected_components
+from gpugda.plan.join.join_order import connected_components
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph

@@ -10,9 +10,9 @@ import numpy as np
 
 from gpugda.plan.counting.count_plan import Eliminate, Join
 from gpugda.plan.counting.degree_messages import find_degree_messages
-from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_order import best_order
-from gpugda.plan.join_rates import Rates
+from gpugda.plan.join.join_cost import JoinCost
+from gpugda.plan.join.join_order import best_order
+from gpugda.plan.join.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
     from gpugda.plan.counting.count_plan import CountPlan
-    from gpugda.plan.join_rates import Corrections
+    from gpugda.plan.join.join_rates import Corrections
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.plan_feedback import PlanFeedback
     from gpugda.thresholds import CountThresholds

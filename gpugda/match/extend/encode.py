@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.device.launch.derived_lists import NO_HUBS
-from gpugda.device.launch.extend import StepArrays, extension_words
+from gpugda.device.launch.extend import ExtensionKernels, RowKernels, StepArrays, extension_words
 from gpugda.device.launch.join import step_words
+from gpugda.device.launch.leaf_products import GroupKernels, ProductKernels
 from gpugda.device.launch.small_queries import JoinStep, SmallJoin, join_step_words
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.merged_graph import (
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.device.context import DeviceContext
     from gpugda.device.launch.derived_lists import HubBitmaps, ListKind, MergedLists
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
@@ -33,8 +36,10 @@ if TYPE_CHECKING:
     from gpugda.match.launch_size import LaunchSize
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundRelationship
+    from gpugda.thresholds import JoinLimits
 
-__all__ = ["StepWords", "upload_steps"]
+
+__all__ = ["JoinKernels", "JoinSetup", "StepWords", "upload_steps"]
 
 _KINDS = {
     ExtendKind.NODES: SmallJoin.MULTIPLIES,
@@ -210,3 +215,39 @@ class _MovedSteps:
         hubs = self._merged.hubs(run, lists, places) if _looks_at_hubs(step) else NO_HUBS
         own = replace(arrays.filter, graph=graph)
         return arrays._replace(filter=own, place=place, hubs=hubs)
+
+
+class JoinKernels:
+    """The kernel launchers, made once per strategy."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self.extensions = ExtensionKernels(context)
+        self.rows = RowKernels(context)
+        self.products = ProductKernels(context)
+
+    @cached_property
+    def groups(self) -> GroupKernels:
+        """Made when the first query groups rows."""
+        return GroupKernels(self._context)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinSetup:
+    """One join of one run.
+
+    Args:
+        run: The query's run.
+        kernels: The strategy's kernels.
+        steps: The steps, at least one.
+        words: The steps, encoded on the device.
+        candidates: Candidates of the query nodes.
+        limits: Limits of the join's windows and launches.
+    """
+
+    run: Run
+    kernels: JoinKernels
+    steps: Sequence[ExtendStep]
+    words: StepWords
+    candidates: Candidates
+    limits: JoinLimits

@@ -20,7 +20,7 @@ from gpugda.match.extend.earlier_candidates import (
     update_candidates,
 )
 from gpugda.plan.cardinality import label_share
-from gpugda.plan.join_order import join_cost
+from gpugda.plan.join.join_order import join_cost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.lazy_arguments import LazyArguments
-from gpugda.match.extend.encode import upload_steps
+from gpugda.match.extend.encode import JoinSetup, upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
-from gpugda.match.extend.join_setup import JoinSetup
 from gpugda.match.extend.join_windows import ExtendWindows
 from gpugda.match.extend.memory import check_room, min_bytes
 from gpugda.match.extend.merged_graph import list_kinds
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery, ReducedGraph
     from gpugda.match.extend.compile import CompiledSteps
-    from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.join_setup import JoinKernels
+    from gpugda.match.extend.encode import JoinKernels, StepWords
     from gpugda.match.extend.merged_graph import MergedGraph
     from gpugda.match.extend.segments.link_tests import PlanSteps
     from gpugda.match.extend.segments.views import SegmentNeeds

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.small_queries import SmallJoined
-    from gpugda.match.extend.join_setup import JoinSetup
+    from gpugda.match.extend.encode import JoinSetup
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.special.cycles import CycleCount
     from gpugda.match.special.single_walks import SingleWalkCount

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.memory.buffers import Workspace
     from gpugda.match.embeddings import Embeddings
-    from gpugda.match.extend.join_setup import JoinSetup
+    from gpugda.match.extend.encode import JoinSetup
     from gpugda.match.extend.step import ExtendStep
 
 

@@ -28,8 +28,8 @@ from gpugda.match.extend.segments.degrees import (
     share_no_entries,
     shared_loops,
 )
+from gpugda.plan.cardinality import max_list_length
 from gpugda.plan.counting.row_messages import max_matches
-from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gpugda.device.launch.extend import ListKernels, Pairs, PairWindow, WeighKer
 from gpugda.device.launch.join import Product
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.launch_size import LaunchSize
-from gpugda.plan.list_lengths import max_list_length
+from gpugda.plan.cardinality import max_list_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import Link
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.extend.join_setup import JoinSetup
+    from gpugda.match.extend.encode import JoinSetup
     from gpugda.match.run import Run
 
     Write = Callable[[tuple[int, int], Table], None]

@@ -10,10 +10,9 @@ from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.extend.prepared_join import TableSums
 from gpugda.match.report import node_text, relationship_text, tests_text
-from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Attempt, Search, Term
-from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_rates import Rates
+from gpugda.plan.join.join_cost import JoinCost
+from gpugda.plan.join.join_rates import ExpectedCandidates, Rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.launch.extend import ExtensionKernels, Pairs
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.extend.join_setup import JoinSetup
+    from gpugda.match.extend.encode import JoinSetup
     from gpugda.match.extend.memory import WindowSizes
     from gpugda.match.extend.step import ExtendStep
 

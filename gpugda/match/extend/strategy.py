@@ -29,9 +29,9 @@ from gpugda.match.extend.attempts import (
 )
 from gpugda.match.extend.cache import EarlierPlans, KeptQueries, KeptQuery
 from gpugda.match.extend.compile import CompiledSteps
+from gpugda.match.extend.encode import JoinKernels
 from gpugda.match.extend.filter import candidates_on_host, find_candidates, update_from_snapshot
 from gpugda.match.extend.join_builder import JoinBuilder
-from gpugda.match.extend.join_setup import JoinKernels
 from gpugda.match.extend.memory import check_room, retried
 from gpugda.match.extend.merged_graph import MergedGraph
 from gpugda.match.extend.messages import CandidateRanks
@@ -42,11 +42,11 @@ from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
 from gpugda.match.second_graph import SecondGraph
 from gpugda.match.tuple_counts import TupleCounts, multiply_counts, subtract_counts
-from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Join, Product, Sum
 from gpugda.plan.counting.search import first_plan, plan_of_part
-from gpugda.plan.join_order import planned_order
-from gpugda.plan.node_steps import node_steps
+from gpugda.plan.join.join_order import planned_order
+from gpugda.plan.join.join_rates import ExpectedCandidates
+from gpugda.plan.join.matching_order import node_steps
 from gpugda.plan.plan_feedback import PlanFeedback
 from gpugda.thresholds import CountThresholds
 from gpugda.types import MAX_WEIGHT

@@ -18,8 +18,8 @@ from gpugda.device.launch.cycles import (
     triangle_words,
 )
 from gpugda.match.special.tasks import launches
+from gpugda.plan.cardinality import max_list_length
 from gpugda.plan.counting.problem import may_be_cycle
-from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.row_tests import max_parallel, type_ids, variable_tests
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from gpugda.device.launch.cycles import MAX_TYPES, SquareArrays, SquareSumKernel
 from gpugda.device.launch.leaf_products import GroupKernels
 from gpugda.match.special.cycles import links_along, nodes_along, square_words
 from gpugda.match.special.tasks import groups_with_scratch, launches
-from gpugda.plan.list_lengths import max_list_length
+from gpugda.plan.cardinality import max_list_length
 from gpugda.plan.row_tests import max_parallel, type_ids
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from gpugda.match.special.cycles import links_along, nodes_along
 from gpugda.match.special.square_sums import largest_sum
 from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.match.special.unrestricted import sums_triangles
-from gpugda.plan.list_lengths import max_list_length
+from gpugda.plan.cardinality import max_list_length
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:

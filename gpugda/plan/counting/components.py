@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.plan.counting.clashes import is_distinctness_test
 from gpugda.plan.counting.count_plan import Part
-from gpugda.plan.join_order import connected_components
+from gpugda.plan.join.join_order import connected_components
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpugda.caching import cached_method
-from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_order import node_order
-from gpugda.plan.join_rates import Rates
+from gpugda.plan.join.join_cost import JoinCost
+from gpugda.plan.join.join_order import node_order
+from gpugda.plan.join.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
 
-    from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.counting.count_plan import Eliminate, TableMessage
     from gpugda.plan.counting.problem import CountProblem
+    from gpugda.plan.join.join_rates import CandidateCounts
     from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.thresholds import CountThresholds
 

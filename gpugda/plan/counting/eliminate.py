@@ -29,7 +29,7 @@ from gpugda.plan.counting.count_plan import Eliminate, TableMessage
 from gpugda.plan.counting.degree_messages import find_degree_messages, min_eliminated
 from gpugda.plan.counting.row_messages import Countable, Independence, with_rows
 from gpugda.plan.counting.separators import PossibleElimination, Separators, bits_of, each_bit
-from gpugda.plan.join_order import connected_components
+from gpugda.plan.join.join_order import connected_components
 from gpugda.plan.row_tests import is_single
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.plan.cardinality import relationship_cardinality
-from gpugda.plan.degree_needs import degree_needs
-from gpugda.plan.join_order import connected_components
+from gpugda.plan.join.join_order import connected_components
+from gpugda.plan.pattern.degree_needs import degree_needs
 from gpugda.plan.plan import LabelOp
 from gpugda.plan.row_tests import is_single
 

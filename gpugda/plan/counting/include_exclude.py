@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpugda.plan.cardinality import with_degree_skews
 from gpugda.plan.counting.count_plan import Product, Term
 from gpugda.plan.counting.identify import (
     identifications,
@@ -23,7 +24,6 @@ from gpugda.plan.counting.identify import (
     identify_nodes,
     without_tests_of,
 )
-from gpugda.plan.degree_skew import with_degree_skews
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

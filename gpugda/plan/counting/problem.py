@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.join.join_rates import ExpectedCandidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.counting.count_plan import Part
-    from gpugda.plan.join_rates import Corrections
+    from gpugda.plan.join.join_rates import CandidateCounts, Corrections
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 

@@ -16,10 +16,10 @@ from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
+from gpugda.plan.cardinality import max_list_length
 from gpugda.plan.counting.count_plan import RowMessage
-from gpugda.plan.join_cost import links_among
-from gpugda.plan.join_order import connected_components
-from gpugda.plan.list_lengths import max_list_length
+from gpugda.plan.join.join_cost import links_among
+from gpugda.plan.join.join_order import connected_components
 from gpugda.plan.row_tests import is_single, max_parallel, type_ids
 from gpugda.thresholds import MAX_LINKS
 

@@ -32,10 +32,9 @@ from gpugda.plan.counting.include_exclude import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.counting.count_plan import CountPlan, FirstPlan
     from gpugda.plan.counting.problem import CountProblem
-    from gpugda.plan.join_rates import Rates
+    from gpugda.plan.join.join_rates import CandidateCounts, Rates
     from gpugda.plan.plan import BoundQuery
     from gpugda.thresholds import CountThresholds
 

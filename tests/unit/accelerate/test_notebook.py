@@ -16,8 +16,11 @@ with warnings.catch_warnings():
     from IPython.core.error import UsageError
     from IPython.core.interactiveshell import InteractiveShell
 
-from gpugda.accelerate.notebook import load_ipython_extension, unload_ipython_extension
-from gpugda.accelerate.notebook_progress import NotebookProgress
+from gpugda.accelerate.notebook import (
+    NotebookProgress,
+    load_ipython_extension,
+    unload_ipython_extension,
+)
 
 
 @pytest.fixture
@@ -258,10 +261,10 @@ def test_drawn_nodes_are_captioned_by_name_and_sized_on_request(shell, pairs):
 def test_results_that_cannot_be_drawn_are_refused_with_a_reason(shell, pairs, monkeypatch):
     with pytest.raises(UsageError, match="no nodes to draw"):
         shell.run_cell_magic("cypher", "--graph", "MATCH (a) RETURN a.name AS n")
-    monkeypatch.setattr("gpugda.accelerate.notebook_graph.MAX_NODES", 1)
+    monkeypatch.setattr("gpugda.accelerate.notebook.MAX_NODES", 1)
     with pytest.raises(UsageError, match="2 nodes, and at most 1 are drawn"):
         shell.run_cell_magic("cypher", "--graph", PAIR)
-    monkeypatch.setattr("gpugda.accelerate.notebook_graph.is_possible", lambda: False)
+    monkeypatch.setattr("gpugda.accelerate.notebook.is_possible", lambda: False)
     with pytest.raises(UsageError, match=r"pip install gpugda\[notebook\]"):
         shell.run_cell_magic("cypher", "--graph", PAIR)
     assert "text/html" not in shell.display_formatter.format(pairs.run(PAIR).graph())[0]
@@ -310,7 +313,7 @@ def test_quick_work_shows_no_progress():
 
 
 def test_progress_is_printed_in_the_notebook(shell, monkeypatch, capsys):
-    monkeypatch.setattr("gpugda.accelerate.notebook_progress._DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("gpugda.accelerate.notebook._DELAY_SECONDS", 0.0)
     shell.user_ns["graph"] = gpugda.graph(nodes={"id": [1, 2]})
     shell.run_cell("%gpugda_connect graph")
     assert "nodes" in capsys.readouterr().out

@@ -4,7 +4,7 @@ import pytest
 from fake_server import FakeServer, facts
 
 import gpugda
-from gpugda.answer.lost_counts import refuse_lost_counts
+from gpugda.answer.server_only import refuse_lost_counts
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query.prepare import prepare
 

@@ -6,7 +6,7 @@ import pytest
 from fake_server import FakeServer
 
 import gpugda
-from gpugda.answer.named_database import refuse_other_databases
+from gpugda.answer.projection import refuse_other_databases
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query.prepare import prepare
 

@@ -3,7 +3,7 @@
 import pytest
 from fake_server import facts
 
-from gpugda.answer.prefixes import refuse_options, refuse_unknown_version
+from gpugda.answer.server_only import refuse_options, refuse_unknown_version
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query.prepare import prepare
 

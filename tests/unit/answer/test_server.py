@@ -335,7 +335,7 @@ FAULTS = [
     "gpugda.answer.on_snapshot.answer_on_device",
     "gpugda.answer.demanded.property_needs",
     "gpugda.answer.demanded.refuse_outside",
-    "gpugda.execute.operators.pattern.plan_pattern",
+    "gpugda.execute.operators.match.plan_pattern",
     "gpugda.live.keeper.SnapshotKeeper.admit",
 ]
 

@@ -4,7 +4,7 @@ import pytest
 from fake_server import FakeServer, facts
 
 import gpugda
-from gpugda.answer.sum_conditions import refuse_sums_as_conditions
+from gpugda.answer.server_only import refuse_sums_as_conditions
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query.prepare import prepare
 

@@ -15,8 +15,7 @@ from neo4j.exceptions import ClientError, ServiceUnavailable
 from gpugda.cli.options import ServerOptions, SourceOptions
 from gpugda.cli.run import OutputOptions, QueryOptions
 from gpugda.cli.script import Left
-from gpugda.cli.shell import converse
-from gpugda.cli.shell_session import ShellSession
+from gpugda.cli.shell import ShellSession, converse
 from gpugda.errors import CypherSyntaxError, QueryTimeoutError, SourceError
 from gpugda.query.statements import Entry
 from gpugda.types import Span

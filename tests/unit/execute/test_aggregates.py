@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.device import host_device
 from gpugda.errors import QueryError
-from gpugda.execute import aggregates, means, sums
-from gpugda.execute.aggregates import aggregate
-from gpugda.execute.grouping import Groups
+from gpugda.execute.aggregation import aggregates, means, sums
+from gpugda.execute.aggregation.aggregates import aggregate
+from gpugda.execute.aggregation.grouping import Groups
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.functions import find_aggregate
 from gpugda.expressions.operands import value_at

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.data.values.columns import Column, ColumnKind
-from gpugda.execute import aggregates, distinct_counts, row_codes
-from gpugda.execute.aggregates import aggregate
-from gpugda.execute.grouping import group_rows
+from gpugda.execute.aggregation import aggregates, distinct_counts, row_codes
+from gpugda.execute.aggregation.aggregates import aggregate
+from gpugda.execute.aggregation.grouping import group_rows
 from gpugda.expressions.computed_columns import column_of
 from gpugda.values import group_key
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import gpugda
 from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.execute.aggregation.equal_rows import EqualRows
 from gpugda.execute.batch import Batch
-from gpugda.execute.equal_rows import EqualRows
 from gpugda.execute.operators import select_paths
 from gpugda.expressions.operands import Constant
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.data.values.columns import Column, ColumnKind
-from gpugda.execute import grouping, row_codes
-from gpugda.execute.grouping import first_rows, group_rows
+from gpugda.execute.aggregation import grouping, row_codes
+from gpugda.execute.aggregation.grouping import first_rows, group_rows
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.operands import Constant
 from gpugda.values import group_key

@@ -20,9 +20,9 @@ from gpugda.errors import (
     CypherTypeError,
     UnsupportedQueryError,
 )
-from gpugda.execute.grouping import group_rows
-from gpugda.execute.needs import need_of, needed_rows
-from gpugda.execute.row_table import RowTable, stacked
+from gpugda.execute.aggregation.grouping import group_rows
+from gpugda.execute.batch import RowTable, stacked
+from gpugda.execute.patterns.needs import need_of, needed_rows
 from gpugda.execute.sorting import sorted_rows
 from gpugda.expressions.operands import Constant, value_at
 from gpugda.match.need import Count, Rows
@@ -271,7 +271,7 @@ def test_merging_batches_early_gives_the_same_rows(graph, asked, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gpugda.execute.operators.distinct._MERGE_ROWS", 1)
         patch.setattr("gpugda.execute.operators.sort._MERGE_ROWS", 1)
-        patch.setattr("gpugda.execute.grouped_counts._MERGE_ROWS", 1)
+        patch.setattr("gpugda.execute.aggregation.grouped_counts._MERGE_ROWS", 1)
         found = answer(asked, graph, pairs, 2)
     assert identical(found, Expected(graph, asked).rows(pairs))
 

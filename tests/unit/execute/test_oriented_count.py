@@ -16,9 +16,9 @@ from oriented_runs import SYMMETRIC, extending
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.execute import oriented_form
-from gpugda.execute.oriented_count import count_oriented
-from gpugda.execute.oriented_form import add_unoriented_seconds, timing_unoriented
+from gpugda.execute.patterns import oriented_form
+from gpugda.execute.patterns.oriented_count import count_oriented
+from gpugda.execute.patterns.oriented_form import add_unoriented_seconds, timing_unoriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count

@@ -15,10 +15,10 @@ from oriented_runs import SYMMETRIC, extending, loopless_source
 
 import gpugda
 from gpugda.device.context import list_devices
-from gpugda.execute import oriented_form
-from gpugda.execute.needs import need_of
-from gpugda.execute.oriented_form import add_unoriented_seconds
-from gpugda.execute.oriented_rows import rows_oriented
+from gpugda.execute.patterns import oriented_form
+from gpugda.execute.patterns.needs import need_of
+from gpugda.execute.patterns.oriented_form import add_unoriented_seconds
+from gpugda.execute.patterns.oriented_rows import rows_oriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.need import Rows
 from gpugda.match.registry import plan_pattern

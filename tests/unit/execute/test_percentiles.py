@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.device.devices import list_devices
-from gpugda.execute import means, percentiles
-from gpugda.execute.aggregates import aggregate
-from gpugda.execute.grouping import Groups, group_rows
+from gpugda.execute.aggregation import means, percentiles
+from gpugda.execute.aggregation.aggregates import aggregate
+from gpugda.execute.aggregation.grouping import Groups, group_rows
 from gpugda.expressions.functions import find_aggregate
 from gpugda.expressions.operands import Constant, value_at
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.execute import stable_order as module
-from gpugda.execute.stable_order import stable_order, stable_order_of_keys
+from gpugda.execute import sorting as module
+from gpugda.execute.sorting import stable_order, stable_order_of_keys
 
 KEYS = st.one_of(
     st.lists(st.integers(-3, 3)),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.execute import sorting, top_rows
+from gpugda.execute import sorting
 from gpugda.execute.sorting import sorted_rows
 from gpugda.expressions.computed_columns import column_of
 from gpugda.values import order_key
@@ -40,7 +40,7 @@ def test_top_rows_equal_those_of_a_full_sort(data, kinds, margin):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorting, "_SAMPLED_ROWS", 8)
         for name, number in {"_SAMPLES": 8, "_MARGIN": margin, "_WINDOW": 7}.items():
-            patch.setattr(top_rows, name, number)
+            patch.setattr(sorting, name, number)
         found = sorted_rows(operands, descending, len(rows), limit) if rows else np.zeros(0)
     assert found.tolist() == slowly(rows, descending, limit)
 

@@ -13,10 +13,10 @@ import gpugda
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.device.context import list_devices
 from gpugda.errors import MemoryLimitError
-from gpugda.execute import grouped_rows, means
-from gpugda.execute.aggregates import aggregate
-from gpugda.execute.grouped_rows import Rows
-from gpugda.execute.grouping import Groups
+from gpugda.execute.aggregation import grouped_rows, means
+from gpugda.execute.aggregation.aggregates import aggregate
+from gpugda.execute.aggregation.grouped_rows import Rows
+from gpugda.execute.aggregation.grouping import Groups
 from gpugda.execute.operators import aggregate as operator
 from gpugda.execute.operators import short_trails
 from gpugda.expressions.computed_columns import column_of

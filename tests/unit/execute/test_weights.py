@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.weights import product_of, sum_of
+from gpugda.execute.batch import product_of, sum_of
 from gpugda.match.extend import strategy
 from gpugda.match.extend.attempts import weighted_groups
 from gpugda.types import MAX_WEIGHT

@@ -5,7 +5,7 @@ import pytest
 from graphs import make_graph
 
 import gpugda
-from gpugda.execute import witnesses
+from gpugda.execute.patterns import witnesses
 from gpugda.plan.bind import bind
 from gpugda.plan.pattern.symmetry import exchangeable_sets
 from gpugda.plan.pattern.witness_order import has_large_core

@@ -11,8 +11,8 @@ import pytest
 
 from gpugda.data.values.columns import Column, ColumnKind, to_values
 from gpugda.errors import QueryError
-from gpugda.execute.grouping import group_rows
-from gpugda.execute.row_table import RowTable, stacked
+from gpugda.execute.aggregation.grouping import group_rows
+from gpugda.execute.batch import RowTable, stacked
 from gpugda.execute.sorting import sorted_rows
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment

@@ -24,7 +24,7 @@ from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.bind import bind
 from gpugda.plan.comparisons import ABOVE, BELOW, SAME, Comparison, never_same, with_implied
-from gpugda.plan.join_order import node_order
+from gpugda.plan.join.join_order import node_order
 from gpugda.plan.variables import Variable
 from gpugda.query.ast import ComparisonOperator
 from gpugda.query.parser import parse

@@ -7,10 +7,10 @@ from bound_queries import NO_MASKS, Relationship
 from branched_queries import a_graph, plan_of
 
 from gpugda.errors import QueryTimeoutError
-from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.costs import Costs
 from gpugda.plan.counting.eliminate import best_elimination
 from gpugda.plan.counting.problem import CountProblem
+from gpugda.plan.join.join_rates import ExpectedCandidates
 from gpugda.thresholds import CPU
 
 

@@ -24,7 +24,7 @@ import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError, UnsupportedQueryError
-from gpugda.execute.needs import need_of
+from gpugda.execute.patterns.needs import need_of
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Groups

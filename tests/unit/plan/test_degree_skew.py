@@ -8,9 +8,9 @@ from graphs import make_graph
 
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.bind import bind
-from gpugda.plan.degree_skew import with_degree_skews
-from gpugda.plan.estimate import estimate
-from gpugda.plan.matching_order import make_plan
+from gpugda.plan.cardinality import with_degree_skews
+from gpugda.plan.join.matching_order import make_plan
+from gpugda.plan.physical import estimate
 from tests.one_pattern import query_of
 
 HUBS = make_graph(

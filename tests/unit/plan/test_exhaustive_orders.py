@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.plan.bind import bind
-from gpugda.plan.candidate_counts import ExpectedCandidates
-from gpugda.plan.exhaustive_orders import ExhaustiveOrders
-from gpugda.plan.join_order import node_order
-from gpugda.plan.join_rates import ROW_COST, Rates, combined_selectivity
+from gpugda.plan.join.join_order import ExhaustiveOrders, node_order
+from gpugda.plan.join.join_rates import ROW_COST, ExpectedCandidates, Rates, combined_selectivity
 from gpugda.thresholds import CPU, GPU, CountThresholds
 from tests.one_pattern import query_of
 

@@ -4,9 +4,9 @@ import pytest
 from graphs import make_graph
 
 from gpugda.plan.bind import bind
-from gpugda.plan.estimate import estimate
 from gpugda.plan.explain import explain_text
-from gpugda.plan.matching_order import make_plan
+from gpugda.plan.join.matching_order import make_plan
+from gpugda.plan.physical import estimate
 from tests.one_pattern import query_of
 
 

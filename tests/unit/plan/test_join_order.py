@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from graphs import make_graph
 
-from gpugda.plan import join_order
 from gpugda.plan.bind import bind
-from gpugda.plan.join_order import best_order, node_order, planned_order
-from gpugda.plan.join_rates import Rates
+from gpugda.plan.join import join_order
+from gpugda.plan.join.join_order import best_order, node_order, planned_order
+from gpugda.plan.join.join_rates import Rates
 from tests.one_pattern import query_of
 
 GRAPH = make_graph(

@@ -8,12 +8,11 @@ import pytest
 from graphs import make_graph
 
 from gpugda.plan.bind import bind
-from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.costs import Costs
 from gpugda.plan.counting.count_plan import Eliminate, RowMessage
 from gpugda.plan.counting.problem import CountProblem
-from gpugda.plan.join_order import node_order
-from gpugda.plan.join_rates import Rates, combined_selectivity
+from gpugda.plan.join.join_order import node_order
+from gpugda.plan.join.join_rates import ExpectedCandidates, Rates, combined_selectivity
 from gpugda.plan.masks import Masks
 from gpugda.thresholds import CountThresholds
 from tests.one_pattern import query_of

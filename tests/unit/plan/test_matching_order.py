@@ -8,7 +8,7 @@ from hypothesis import assume, given
 
 from gpugda.errors import CypherTypeError
 from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
+from gpugda.plan.join.matching_order import make_plan
 from gpugda.plan.plan import LabelOp, StepKind
 from gpugda.query.parser import parse
 from gpugda.reference.graph import PlainGraph

@@ -9,8 +9,8 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
-from gpugda.plan.estimate import estimate
-from gpugda.plan.matching_order import matching_order
+from gpugda.plan.join.matching_order import matching_order
+from gpugda.plan.physical import estimate
 from gpugda.plan.plan import StepKind
 from tests.one_pattern import query_of
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import gpugda
 from gpugda.errors import QueryError
-from gpugda.execute.column_pruning import columns_of
+from gpugda.execute.lower import columns_of
 from gpugda.plan import logical, rules
-from gpugda.plan.build import build_query
+from gpugda.plan.building.build import build_query
 from gpugda.plan.facts import Facts, Wanted
 from gpugda.plan.logical import children_of
 from gpugda.plan.optimizer import RULES, optimise

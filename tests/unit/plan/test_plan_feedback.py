@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.plan.bind import bind
-from gpugda.plan.candidate_counts import ExpectedCandidates
-from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_rates import Rates
+from gpugda.plan.join.join_cost import JoinCost
+from gpugda.plan.join.join_rates import ExpectedCandidates, Rates
 from gpugda.plan.plan_feedback import PlanFeedback
 from tests.one_pattern import query_of
 

@@ -8,8 +8,8 @@ from gpugda.device.launch.kept_entries import EntryTest
 from gpugda.match.extend.cache import DirectionTest
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.segments.degrees import groups_read
-from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_rates import Rates
+from gpugda.plan.join.join_cost import JoinCost
+from gpugda.plan.join.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

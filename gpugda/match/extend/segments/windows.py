@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpugda.device.graph.segments import Part, Segments
     from gpugda.device.launch.extend import Link
     from gpugda.device.launch.join import Table
-    from gpugda.match.extend.join_setup import JoinSetup
+    from gpugda.match.extend.encode import JoinSetup
     from gpugda.match.extend.segments.waiting import WaitingRows
     from gpugda.match.extend.step import ExtendStep
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from projected import GivenEmbeddings, projected
 
 from gpugda.errors import CypherTypeError, ParameterMissingError
-from gpugda.execute.constant_predicates import Verdict, evaluate_constants, with_constants
-from gpugda.execute.needs import need_of
+from gpugda.execute.patterns.matching import Verdict, evaluate_constants, with_constants
+from gpugda.execute.patterns.needs import need_of
 from gpugda.match.candidates.selections import make_masks, mask_query
 from gpugda.match.need import Count
 from gpugda.plan.plan import LabelOp

@@ -27,12 +27,11 @@ from gpugda.match.extend.groups import GroupSums
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Groups
 from gpugda.match.run import Run
-from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Attempt, Eliminate, Join, Search
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.counting.search import CountSearch, first_plan
-from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_rates import Rates
+from gpugda.plan.join.join_cost import JoinCost
+from gpugda.plan.join.join_rates import ExpectedCandidates, Rates
 from gpugda.thresholds import CPU
 
 pytestmark = [

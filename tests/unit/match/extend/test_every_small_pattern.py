@@ -19,10 +19,10 @@ from every_graph import NODES, all_graphs, side_by_side
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.execute import witnesses
-from gpugda.execute.matching import select
-from gpugda.execute.oriented_count import count_oriented
-from gpugda.execute.oriented_form import add_unoriented_seconds
+from gpugda.execute.patterns import witnesses
+from gpugda.execute.patterns.matching import select
+from gpugda.execute.patterns.oriented_count import count_oriented
+from gpugda.execute.patterns.oriented_form import add_unoriented_seconds
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend import merged_graph
 from gpugda.match.extend.strategy import ExtendStrategy

@@ -15,7 +15,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan import plan_feedback
 from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
+from gpugda.plan.join.matching_order import make_plan
 from tests.one_pattern import query_of
 
 pytestmark = [

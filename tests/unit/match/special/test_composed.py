@@ -14,7 +14,7 @@ from split_devices import open_split
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
-from gpugda.execute import oriented_count
+from gpugda.execute.patterns import oriented_count
 from gpugda.match import ranked_graph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy

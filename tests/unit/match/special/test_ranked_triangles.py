@@ -13,7 +13,7 @@ from split_devices import open_split
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.execute.oriented_count import count_oriented
+from gpugda.execute.patterns.oriented_count import count_oriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count

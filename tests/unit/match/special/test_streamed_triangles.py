@@ -19,7 +19,7 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.ranked_lists import RankedKernels
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
-from gpugda.execute.oriented_count import count_oriented
+from gpugda.execute.patterns.oriented_count import count_oriented
 from gpugda.match import upward_lists
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy

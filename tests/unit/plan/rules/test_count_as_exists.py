@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import gpugda
-from gpugda.plan.build import build_query
+from gpugda.plan.building.build import build_query
 from gpugda.plan.facts import Facts
 from gpugda.plan.logical import Filter, children_of
 from gpugda.plan.rules.count_as_exists import count_as_exists

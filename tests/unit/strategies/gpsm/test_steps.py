@@ -9,7 +9,7 @@ from gpugda_strategies.gpsm.steps import compile_steps
 
 from gpugda.match.candidates.encode import levels_of
 from gpugda.match.need import Rows
-from gpugda.plan.matching_order import matching_order
+from gpugda.plan.join.matching_order import matching_order
 from gpugda.plan.plan import RowTest, StepKind
 from gpugda.plan.variables import Variable
 

@@ -27,11 +27,11 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.comparisons import BELOW, Comparison
 from gpugda.plan.counting.clashes import Clashes
 from gpugda.plan.counting.components import find_factors
 from gpugda.plan.counting.problem import CountProblem
+from gpugda.plan.join.join_rates import ExpectedCandidates
 from gpugda.plan.plan import LabelOp, RowTest
 from gpugda.plan.variables import Variable
 

@@ -31,11 +31,11 @@ from gpugda.errors import QueryTimeoutError
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend import strategy as module
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.comparisons import BELOW, Comparison
 from gpugda.plan.counting.identify import identifications, identify, without_tests_of
 from gpugda.plan.counting.include_exclude import merged_term
 from gpugda.plan.counting.problem import CountProblem
+from gpugda.plan.join.join_rates import ExpectedCandidates
 from gpugda.plan.plan import LabelOp, RowTest
 from gpugda.plan.row_tests import PossibleOverlaps
 from gpugda.plan.variables import Variable

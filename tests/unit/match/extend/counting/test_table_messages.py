@@ -20,12 +20,12 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.comparisons import ABOVE, BELOW, Comparison
 from gpugda.plan.counting.costs import Costs
 from gpugda.plan.counting.degree_messages import find_degree_messages
 from gpugda.plan.counting.eliminate import Elimination
 from gpugda.plan.counting.problem import CountProblem
+from gpugda.plan.join.join_rates import ExpectedCandidates
 from gpugda.plan.plan import RowTest
 from gpugda.plan.row_tests import is_single
 from gpugda.plan.variables import Variable
