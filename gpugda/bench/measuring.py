@@ -48,7 +48,9 @@ class Pace:
     Args:
         baseline: ``native``, or ``reference`` if there is no server.
         engines: All engines, the baseline first.
-        new_texts: Runs per engine with a text that no cache contains.
+        new_texts: Runs per engine with a text that no cache contains; without any, the first runs
+            of the repeated text are new: queries are measured one by one, and nothing else runs or
+            explains their texts.
         repetitions: Runs per engine with one repeated text.
         settle: Uncounted runs of that text before them: caches fill, the planner learns.
         timeout: Seconds per query; a query's further runs are skipped when their sum reaches it.
@@ -155,8 +157,9 @@ def measure(engines: Engines, cases: Sequence[Case], pace: Pace, progress: Progr
     progress.phase("measuring", len(order))
     try:
         _warm_up(engines, order, pace)
-        for first in range(0, len(order), _BLOCK):
-            _Block(engines, order[first : first + _BLOCK], pace, rng, measured).run(progress)
+        size = _BLOCK if pace.new_texts else 1
+        for first in range(0, len(order), size):
+            _Block(engines, order[first : first + size], pace, rng, measured).run(progress)
         measured.finished = True
     except KeyboardInterrupt:
         logger.warning("cancelled: the report holds what was measured until now")
@@ -185,7 +188,8 @@ class _Block:
 
     def run(self, progress: Progress) -> None:
         try:
-            self._explain(NEW, f"{self.pace.mark}q")
+            if self.pace.new_texts:
+                self._explain(NEW, f"{self.pace.mark}q")
             self._phase(NEW, self.pace.new_texts)
             self._settle()
             self._phase(REPEATED, self.pace.repetitions)
@@ -201,7 +205,8 @@ class _Block:
             for engine in self.pace.engines
             for number in range(1, times + 1)
         ]
-        for place in self.rng.permutation(len(jobs)):
+        # Engines alternate in random order; the first runs of all come before the second ones.
+        for place in sorted(self.rng.permutation(len(jobs)), key=lambda place: jobs[place][2]):
             case, engine, number = jobs[place]
             tag = f"{engine}{number}" if phase == NEW else f"r{engine}"
             self._one(case, phase, engine, number, f"{self.pace.mark}{tag}")
@@ -230,7 +235,8 @@ class _Block:
         key = (case.name, phase, engine)
         if self.spent.get(key, 0.0) >= self.pace.timeout:
             return
-        if phase == NEW and engine == self.pace.baseline == "native":
+        first = number == 1 and not self.pace.new_texts and engine != "gpu"
+        if self.pace.baseline == "native" and (first or (phase, engine) == (NEW, "native")):
             self._clear(case)
         text = case.text(tag)
         seconds, outcome = _timed(self.engines, case, text, engine, self.pace.timeout)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.query.query_graph import Query
 
 
-__all__ = ["application_cases", "cases_of_file", "read_parameters"]
+__all__ = ["application_cases", "cases_of_file", "cases_of_text", "read_parameters"]
 
 _COMMENT = re.compile(
     r"(?P<comment>//[^\n\r]*|/\*.*?(?:\*/|\Z))|'(?:[^'\\]|\\.)*'|`[^`]*`", re.DOTALL
@@ -57,10 +57,19 @@ def cases_of_file(path: str, parameters: Mapping[str, Any]) -> list[Case]:
     Raises:
         ConfigurationError: The file is unreadable, has no query, a writing query, or a command.
     """
-    statements = _statements(_read(path, "--queries"))
-    if not statements:
+    cases = cases_of_text(_read(path, "--queries"), parameters)
+    if not cases:
         raise ConfigurationError(f"--queries {path!r} holds no query.")
-    return [_case(number, text, parameters) for number, text in enumerate(statements, start=1)]
+    return cases
+
+
+def cases_of_text(text: str, parameters: Mapping[str, Any]) -> list[Case]:
+    """The cases of statements that semicolons separate.
+
+    Raises:
+        ConfigurationError: A query writes, or there is a command.
+    """
+    return [_case(number, each, parameters) for number, each in enumerate(_statements(text), 1)]
 
 
 def application_cases(graph: str) -> list[Case]:

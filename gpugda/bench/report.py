@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpugda.bench.findings import Findings, GroupFindings, Promise
     from gpugda.bench.measuring import Measured
 
-__all__ = ["Background", "report_text"]
+__all__ = ["Background", "markdown_table", "report_text"]
 
 _SHOWN = 20
 
@@ -125,7 +125,7 @@ def _background(background: Background) -> str:
     ]
     return "\n".join(
         [
-            *_table(("", ""), rows),
+            *markdown_table(("", ""), rows),
             *(f"\nNote: {note}" for note in background.notes),
         ]
     )
@@ -166,7 +166,7 @@ def _overall(findings: Findings) -> str:
         )
         for group in findings.overall
     ]
-    return "\n".join(["## Speed-up of the device", "", *_table(header, rows)])
+    return "\n".join(["## Speed-up of the device", "", *markdown_table(header, rows)])
 
 
 def _promises(findings: Findings) -> str:
@@ -197,7 +197,7 @@ def _promises(findings: Findings) -> str:
         )
         for each in findings.promises
     ]
-    lines = ["## The planner", "", *_table(header, rows)]
+    lines = ["## The planner", "", *markdown_table(header, rows)]
     lines += [line for each in findings.promises if (line := _broken(each))]
     return "\n".join(lines)
 
@@ -234,7 +234,11 @@ def _groups(findings: Findings) -> list[str]:
         rows = [_group_row(group, engines) for group in found]
         parts.append(
             "\n".join(
-                [f"## {(density or 'own').capitalize()} queries by size", "", *_table(header, rows)]
+                [
+                    f"## {(density or 'own').capitalize()} queries by size",
+                    "",
+                    *markdown_table(header, rows),
+                ]
             )
         )
     return parts
@@ -270,7 +274,7 @@ def _not_compared(findings: Findings, measured: Measured) -> str:
     if not found:
         return ""
     more = [f"\nand {len(found) - _SHOWN} more: runs.csv"] if len(found) > _SHOWN else []
-    table = _table(("query", "text", "engine", "outcome", "note"), found[:_SHOWN])
+    table = markdown_table(("query", "text", "engine", "outcome", "note"), found[:_SHOWN])
     title = f"## Runs without an answer: {len(found)} of {len(measured.runs)}"
     return "\n".join([title, "", *table, *more])
 
@@ -290,7 +294,7 @@ def _ablations(ablations: Sequence[Ablation]) -> str:
         )
         for each in ablations
     ]
-    return "\n".join(["## Single parts", "", *_table(header, rows)])
+    return "\n".join(["## Single parts", "", *markdown_table(header, rows)])
 
 
 def _generated(background: Background) -> str:
@@ -298,10 +302,11 @@ def _generated(background: Background) -> str:
         return ""
     header = tuple(background.generated[0])
     rows = [tuple(each.values()) for each in background.generated]
-    return "\n".join(["## Query graphs", "", *_table(header, rows)])
+    return "\n".join(["## Query graphs", "", *markdown_table(header, rows)])
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Lines of a table."""
     lines = [_line(header), _line(["---"] * len(header))]
     return [*lines, *(_line(row) for row in rows)]
 

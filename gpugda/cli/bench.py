@@ -16,12 +16,16 @@ from gpugda.cli.failures import guarded, log_to_standard_error, say, terminated_
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpugda.bench.benchmark import Outcome
     from gpugda.bench.options import BenchOptions
+    from gpugda.bench.practice.run import PracticeOptions
 
 __all__ = ["bench"]
 
 _WRONG = 1
+_WORKLOADS = ("applications", "practice")
 _CANCELLED = 130  # exit code that shells expect after Ctrl-C
 _QUERIES, _MEASURING, _GRAPH = "What is asked", "How it is measured", "The graph"
 
@@ -86,10 +90,54 @@ def bench(
         typer.Option(
             metavar="NAME",
             help="applications: queries as applications write them, on the graph that --load or "
-            "--graph names: drwho-labelled, pole, recommendations.",
+            "--graph names: drwho-labelled, pole, recommendations. practice: what people ask of "
+            "their graphs, in five domains whose graphs are generated and WRITTEN into an empty "
+            "database; without --uri, beside the reference engine.",
             rich_help_panel=_QUERIES,
         ),
     ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of practice: cloud, crime, directory, films, social. Repeatable; default: all.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Of practice: the queries whose names contain this.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = "",
+    scale: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            min=0.01,
+            help="Size of practice's graphs: 1 has about 20 thousand relationships.",
+            rich_help_panel=_GRAPH,
+        ),
+    ] = 1.0,
+    writes_per_second: Annotated[
+        float,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="With practice: another client writes meanwhile.",
+            rich_help_panel=_MEASURING,
+        ),
+    ] = 0.0,
+    replace_data: Annotated[
+        bool,
+        typer.Option(
+            "--replace",
+            help="With practice: DELETE all that the database holds first.",
+            rich_help_panel=_GRAPH,
+        ),
+    ] = False,
     queries: Annotated[
         str | None,
         typer.Option(
@@ -191,12 +239,34 @@ def bench(
 ) -> None:
     """Compare the device with Neo4j: times, speed-ups, and every answer."""
     from gpugda.bench.options import BenchOptions, parse_forms, parse_sizes
+    from gpugda.bench.practice.domains import DOMAINS
+    from gpugda.bench.practice.run import PracticeOptions
 
     log_to_standard_error(verbose)
-    if workload not in (None, "applications"):
-        raise ConfigurationError(f"--workload is {workload!r}; there is: applications.")
+    if workload not in (None, *_WORKLOADS):
+        known = ", ".join(_WORKLOADS)
+        raise ConfigurationError(f"--workload is {workload!r}; there are: {known}.")
     # Otherwise the time of printing the driver's notifications would be measured too.
     logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
+    server = options.ServerOptions(username, password, database, planner=planner)
+    arguments = server.connect_arguments() | options.device_arguments(device, memory_limit)
+    if workload == "practice":
+        practice = PracticeOptions(
+            tuple(domain or DOMAINS),
+            scale,
+            seed,
+            settle,
+            repetitions,
+            _positive(timeout),
+            row_cap,
+            writes_per_second,
+            only,
+            replace_data,
+            out,
+            arguments,
+        )
+        _practise(uri, practice)
+        return
     asked = BenchOptions(
         parse_sizes(sizes),
         per_size,
@@ -215,14 +285,31 @@ def bench(
         indexes=indexes,
         graphs=graphs,
         folder=out,
-        connect=options.ServerOptions(
-            username, password, database, planner=planner
-        ).connect_arguments()
-        | options.device_arguments(device, memory_limit),
+        connect=arguments,
     )
     asked = _shortened(asked) if quick else asked
     with terminated_as_by_hand():
         _run(uri, graph, replace(asked, applications=workload is not None))
+
+
+def _practise(uri: str | None, asked: PracticeOptions) -> None:
+    from gpugda.bench.practice.run import run_practice
+    from gpugda.cli.progress import shown_progress
+
+    with terminated_as_by_hand(), shown_progress() as progress:
+        outcome = run_practice(uri, asked, progress)
+    sys.stdout.write("\n".join([*outcome.lines, ""]))
+    _fail(outcome.wrong, finished=outcome.finished)
+
+
+def _fail(wrong: Sequence[str], *, finished: bool) -> None:
+    """Ends the command if an answer was wrong, or if it was cancelled."""
+    for each in wrong[:10]:
+        say(f"WRONG: {each}")
+    if wrong:
+        raise typer.Exit(_WRONG)
+    if not finished:
+        raise typer.Exit(_CANCELLED)
 
 
 def _positive(timeout: float) -> float:
@@ -297,9 +384,8 @@ def _tell(outcome: Outcome) -> None:
             f"regret {promise.auto_regret:.3f}\n"
         )
     sys.stdout.write(f"report: {outcome.folder / 'report.md'}{os.linesep}")
-    if outcome.wrong:
-        for found in outcome.measured.mismatches[:10]:
-            say(f"WRONG: {found.case.name}, engine {found.engine}: {found.what}\n{found.text}")
-        raise typer.Exit(_WRONG)
-    if not outcome.measured.finished:
-        raise typer.Exit(_CANCELLED)
+    wrong = [
+        f"{found.case.name}, engine {found.engine}: {found.what}\n{found.text}"
+        for found in outcome.measured.mismatches
+    ]
+    _fail(wrong, finished=outcome.measured.finished)

@@ -623,7 +623,8 @@ def _quantifies(cursor: Cursor, kind: str) -> bool:
     """True if DISTINCT or ALL is a keyword here, rather than a variable or all(…)."""
     if cursor.kind != kind or (kind == "ALL" and cursor.ahead() == "("):
         return False
-    return cursor.ahead() == ")" or begins_value(cursor)
+    # No clause begins within parentheses: call is a variable in count(DISTINCT call).
+    return cursor.ahead() == ")" or begins_value(cursor) or cursor.ahead() in CLAUSE_STARTS
 
 
 def read_trim(cursor: Cursor) -> ast.Trim | None:

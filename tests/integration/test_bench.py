@@ -2,12 +2,14 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
 from gpugda.bench.benchmark import run_benchmark
 from gpugda.bench.options import BenchOptions
+from gpugda.bench.practice.run import PracticeOptions, run_practice
 from gpugda.cli.app import app
 from gpugda.errors import ConfigurationError
 from gpugda.ports import SilentProgress
@@ -65,3 +67,31 @@ def test_load_refuses_a_database_with_data(server, shared_data, tmp_path):
     with pytest.raises(ConfigurationError, match="Nothing was written"):
         run_benchmark(server.uri, asked, SilentProgress())
     assert server.run("MATCH (n) RETURN count(n)")[0][0] == 1061
+
+
+@pytest.mark.slow
+def test_the_practice_workload_runs_and_writes_into_empty_databases_only(server, tmp_path):
+    server.wipe()
+    connect = {"auth": server.auth} if server.auth else {}
+    asked = PracticeOptions(
+        ("films", "cloud"),
+        0.02,
+        settle=1,
+        repetitions=1,
+        only="shortest",
+        folder=str(tmp_path),
+        connect=connect,
+    )
+    outcome = run_practice(server.uri, asked, SilentProgress())
+    assert (outcome.wrong, outcome.finished) == ([], True)
+    facts = json.loads((tmp_path / "practice.json").read_text(encoding="utf-8"))
+    assert [each["without"] for each in facts["summaries"].values()] == [0, 0]
+    assert [len(each["auto"]) for each in facts["queries"]["cloud"]] == [2, 2]
+    # The graph of cloud has taken the place of that of films.
+    assert server.run("MATCH (n) UNWIND labels(n) AS l WITH l WHERE l = 'Movie' RETURN l") == []
+    before = server.run("MATCH (n) RETURN count(n)")
+    with pytest.raises(ConfigurationError, match="Nothing was written"):
+        run_practice(server.uri, asked, SilentProgress())
+    beside = replace(asked, domains=("cloud",), writes_per_second=5)
+    assert run_practice(server.uri, beside, SilentProgress()).wrong == []
+    assert server.run("MATCH (n) RETURN count(n)") == before

@@ -225,3 +225,14 @@ def test_nothing_is_measured_again_if_no_case_was_late():
     engines.asked.clear()
     assert measured_again(engines, [a_case()], found, PACE, SilentProgress()) is None
     assert not engines.asked
+
+
+def test_without_new_texts_the_first_runs_of_a_text_are_its_first():
+    engines = FakeEngines()
+    found = measured(engines, [a_case("p"), a_case("q")], replace(PACE, new_texts=0, warm_up=0))
+    for case in "pq":
+        numbers = [run.repetition for run in found.runs if run.case == case]
+        assert numbers == sorted(numbers)
+    assert {run.phase for run in found.runs} == {REPEATED}
+    halves = [{run.case for run in part} for part in (found.runs[:9], found.runs[9:])]
+    assert all(len(names) == 1 for names in halves)
