@@ -58,6 +58,7 @@ def test_an_unknown_name_is_an_attribute_error():
         gpugda.no_such_name  # noqa: B018 - the access is the test
 
 
+@pytest.mark.slow
 def test_public_names_survive_the_import_of_every_room():
     # A room named like a public function would replace it on the package as soon as it is imported.
     code = (

@@ -145,6 +145,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["bench", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_fails_the_command(ring_source, tmp_path, monkeypatch):
     with gpugda.connect(ring_source) as accelerator:
         accelerator.save(tmp_path / "ring")

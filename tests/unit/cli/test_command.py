@@ -27,6 +27,7 @@ def gpugda(*arguments):
     )
 
 
+@pytest.mark.slow
 def test_run_answers_on_the_sample():
     outcome = gpugda(
         *("run", "-a", "sample:wordnet", "--engine", "reference", "--format", "jsonl"),

@@ -361,6 +361,7 @@ LONG = (
 )
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_only_the_running_query(shell_on_a_terminal):
     process, terminal = shell_on_a_terminal
     read_until(terminal, r"gpugda> ")

@@ -340,6 +340,7 @@ def test_unchanged_arrays_are_shared():
     assert "late" not in graph.node_properties.loaded_keys
 
 
+@pytest.mark.slow
 def test_unused_dictionary_entries_are_removed():
     database = RandomDatabase(0, 20)
     graph, version = database.graph(), database.server.version_of()
