@@ -293,7 +293,10 @@ def _matrix(name: str, start: bytes) -> _Matrix:
     found = _BANNER.match(start)
     words = next(_lines([_edge_lines(start, ("%",))]), b"").split()
     if found is None or len(words) != 3 or not all(word.isdigit() for word in words):
-        raise SourceError(f"{name}: is no Matrix Market file of coordinates")
+        raise SourceError(
+            f"{name}: is no Matrix Market file of coordinates, which begins with "
+            "'%%MatrixMarket matrix coordinate …' and a line 'rows columns entries'"
+        )
     layout, field = (word.decode().lower() for word in found.groups())
     if layout != "coordinate" or field not in ("pattern", "real", "integer"):
         raise SourceError(

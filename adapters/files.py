@@ -76,10 +76,11 @@ class FilesSource:
                 has_labels = GivenNames().of_nodes(names).labels in names
                 nodes.append(("" if has_labels or generic else stem, table))
             else:
+                there = ", ".join(map(repr, names))
                 raise SourceError(
                     f"{file.name}: has neither a column 'id' (nodes) nor 'source' and 'target' "
-                    f"(relationships), nor others with usual names, but {', '.join(names)}; give "
-                    "the files and the names of their columns to gpugda.graph"
+                    f"(relationships), nor others with usual names, but {there}; give the files "
+                    "and the names of their columns to gpugda.graph"
                 )
         with TablesSource(nodes or None, relationships, name=self.name).read(progress) as batches:
             yield batches

@@ -177,8 +177,12 @@ def list_folder(path: Path, suffixes: tuple[str, ...]) -> list[InputFile]:
         names = sorted(entry for entry in path.iterdir() if entry.is_file())
         files = [InputFile(entry) for entry in names]
     elif path.name.lower().endswith(".zip") or zipfile.is_zipfile(path):
-        with zipfile.ZipFile(_local(path)) as archive:
-            members = sorted(entry.filename for entry in archive.infolist() if not entry.is_dir())
+        try:
+            with zipfile.ZipFile(_local(path)) as archive:
+                entries = archive.infolist()
+        except READ_ERRORS as error:
+            raise SourceError(f"{shortened(path)}: cannot be read: {error}") from error
+        members = sorted(entry.filename for entry in entries if not entry.is_dir())
         files = [InputFile(path, member) for member in members if "__MACOSX" not in member]
     else:
         raise SourceError(f"{shortened(path)}: is neither a folder nor a zip archive")

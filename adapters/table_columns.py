@@ -53,7 +53,7 @@ class TableColumns:
         close = difflib.get_close_matches(name, lower, n=1)
         hint = f"; did you mean {lower[close[0]]!r}?" if close else ""
         there = ", ".join(map(repr, self.columns)) or "none"
-        raise SourceError(f"{self.origin}: has no column {name!r}{hint} Its columns: {there}")
+        raise SourceError(f"{self.origin}: has no column {name!r}{hint}; its columns: {there}")
 
     def plain(self, name: str) -> Any:
         """A column that is there, without a dictionary."""

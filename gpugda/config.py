@@ -144,8 +144,8 @@ def default_source(environment: Mapping[str, str] | None = None) -> str:
         if address := variables.get(name, "").strip():
             return address
     raise ConfigurationError(
-        "No data source is configured. Set NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD and, if "
-        "needed, NEO4J_DATABASE), or GPUGDA_SOURCE to a snapshot folder, a GraphML file, a folder "
-        "of import CSV, or 'sample:wordnet'; or open one yourself: "
-        "gpugda.connect(source).run(query)."
+        "No data source is configured. Name one on the command line (-a ADDRESS), or set NEO4J_URI "
+        "(with NEO4J_USERNAME, NEO4J_PASSWORD and, if needed, NEO4J_DATABASE), or GPUGDA_SOURCE "
+        "to a snapshot folder, a GraphML file, a folder of import CSV, or 'sample:wordnet'; or "
+        "open one yourself: gpugda.connect(source).run(query)."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from importlib.metadata import entry_points
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ __all__ = ["adapter", "is_networkx", "resolve_source"]
 
 GROUP = "gpugda.adapters"
 _SHOWN = 200
+_LOOKED_AT = 1000  # names of a folder, to find a similar one
+_HOST_AND_PORT = re.compile(r"[\w.-]+:\d{2,5}")
 _SNAPSHOT_FILES = ("arrays", "node_properties", "relationship_properties")
 _FILE_ADDRESS = re.compile(r"(?!https?:.*/$)\w[\w+.-]*://[^/]*/(.*/|.*\*.*|.*\.\w+)")
 """An address such as ``s3://bucket/folder/`` or ``https://host/edges.csv``; not ``http://host``."""
@@ -193,13 +196,27 @@ def _shortened(path: Path) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
+def _nearest(path: Path) -> str:
+    """What may have been meant: a server without its scheme, or a file of a similar name."""
+    if _HOST_AND_PORT.fullmatch(str(path)):
+        return f"; the address of a server begins with its scheme: bolt://{path}"
+    if not path.parent.is_dir():
+        return f"; nor is there a folder {_shortened(path.parent)!r}"
+    from difflib import get_close_matches  # on errors only
+
+    names = [entry.name for entry in islice(path.parent.iterdir(), _LOOKED_AT)]
+    near = get_close_matches(path.name[:_SHOWN], names, n=1, cutoff=0.75)
+    return f"; did you mean {_shortened(path.parent / near[0])!r}?" if near else ""
+
+
 def _from_path(path: Path) -> GraphSource:
     made: GraphSource
     try:
         path = path.expanduser()
         if not path.exists() and not _is_pattern(path):
             raise SourceError(
-                f"There is no file or folder {_shortened(path)!r}, and no adapter of that name."
+                f"There is no file or folder {_shortened(path)!r}, and no adapter of that name"
+                f"{_nearest(path) or '.'}"
             )
         if is_snapshot(path) or _looks_like_snapshot(path):
             return SnapshotSource(path)

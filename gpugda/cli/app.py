@@ -193,9 +193,7 @@ def shell(
 @options.takes_source
 def serve(
     source: options.SourceOptions,
-    graph: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="The same as --source.")
-    ] = None,
+    graph: options.Graph = None,
     listen: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="The port for Bolt; a path: a Unix socket.")
     ] = "localhost:7687",
@@ -228,8 +226,7 @@ def serve(
     from gpugda.cli.serve import ServeOptions, serve_graph
 
     serve_graph(
-        source,
-        graph,
+        source.named(graph),
         ServeOptions(
             listen,
             http,
@@ -264,6 +261,7 @@ def demo(
 @options.takes_source
 def status(
     source: options.SourceOptions,
+    graph: options.Graph = None,
     device: options.Device = None,
     verbose: options.Verbose = 0,
 ) -> None:
@@ -271,10 +269,7 @@ def status(
     log_to_standard_error(verbose)
     from gpugda.cli.snapshot import print_status
 
-    print_status(
-        source,
-        device,
-    )
+    print_status(source.named(graph), device)
 
 
 @app.command()
@@ -282,6 +277,7 @@ def status(
 @options.takes_source
 def schema(
     source: options.SourceOptions,
+    graph: options.Graph = None,
     device: options.Device = None,
     verbose: options.Verbose = 0,
 ) -> None:
@@ -289,7 +285,7 @@ def schema(
     log_to_standard_error(verbose)
     from gpugda.cli.run import open_accelerator
 
-    with open_accelerator(source, device) as accelerator:
+    with open_accelerator(source.named(graph), device) as accelerator:
         sys.stdout.write(f"{accelerator.schema}\n")
 
 
@@ -298,6 +294,7 @@ def schema(
 @options.takes_source
 def mcp(
     source: options.SourceOptions,
+    graph: options.Graph = None,
     rows: Annotated[
         int, typer.Option(min=1, metavar="N", help="Rows that the answer to one query shows.")
     ] = 100,
@@ -312,7 +309,7 @@ def mcp(
     log_to_standard_error(verbose)
     from gpugda.cli.serve import serve_tools
 
-    serve_tools(source, rows, timeout, device, memory_limit)
+    serve_tools(source.named(graph), rows, timeout, device, memory_limit)
 
 
 @app.command()

@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from getpass import getpass
 from glob import glob
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +26,7 @@ __all__ = [
     "Device",
     "Engine",
     "Freshness",
+    "Graph",
     "LimitDisplay",
     "MemoryLimit",
     "NodeFiles",
@@ -83,6 +84,10 @@ Source = Annotated[
         "environment variable GPUGDA_SOURCE, else NEO4J_URI.",
         rich_help_panel=_SOURCE,
     ),
+]
+Graph = Annotated[
+    str | None,
+    typer.Argument(metavar="[SOURCE]", help="The same as --source.", autocompletion=_sources),
 ]
 Username = Annotated[
     str | None,
@@ -254,6 +259,18 @@ class SourceOptions:
     array_delimiter: str = ";"
     quote: str = '"'
     server: ServerOptions = field(default_factory=lambda: ServerOptions())
+
+    def named(self, argument: str | None) -> SourceOptions:
+        """These, with the address from the command's argument if that was given.
+
+        Raises:
+            ConfigurationError: There are two addresses.
+        """
+        if argument is None:
+            return self
+        if self.address is not None:
+            raise ConfigurationError("Give the source once: as argument, or with --source.")
+        return replace(self, address=argument)
 
 
 @dataclass(frozen=True, slots=True)

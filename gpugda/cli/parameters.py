@@ -32,8 +32,8 @@ def parse_parameters(arguments: Iterable[str], option: str = "-P") -> dict[str, 
     found: dict[str, Any] = {}
     for argument in arguments:
         if argument.startswith("@"):
-            argument = _file(argument[1:], option)
-        if argument.lstrip().startswith("{"):
+            found.update(_value(_file(argument[1:], option), f"{option} {argument}"))
+        elif argument.lstrip().startswith("{"):
             found.update(_value(argument, f"{option} {argument!r}"))
         elif match := _NAMED.fullmatch(argument):
             name = match[1] or match[2] or match[3]
@@ -50,7 +50,8 @@ def _file(name: str, option: str) -> str:
     try:
         text = Path(name).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{option} @{name} cannot be read: {error}.") from error
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise ConfigurationError(f"{option} @{name} cannot be read: {reason}.") from error
     if not text.lstrip().startswith("{"):
         raise ConfigurationError(f"{option} @{name} holds no map of parameters: {{name: value}}.")
     return text

@@ -58,7 +58,10 @@ class QueryOptions:
             raise ConfigurationError("Give the query as an argument or with --file, not both.")
         text = self.text if self.text is not None else _read_query(self.file)
         if not text.strip():
-            raise ConfigurationError("The query is empty.")
+            raise ConfigurationError(
+                "The query is empty: give one as an argument, with --file, or through standard "
+                "input."
+            )
         return text
 
 

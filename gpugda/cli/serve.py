@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,6 @@ class ServeOptions:
 
 def serve_graph(
     source: SourceOptions,
-    graph: str | None,
     options: ServeOptions,
     device: str | None,
     memory_limit: str | None,
@@ -72,10 +71,6 @@ def serve_graph(
     from gpugda.serve.front import is_server
     from gpugda.serve.server import serve
 
-    if graph is not None:
-        if source.address is not None:
-            raise ConfigurationError("Give the source once: as argument, or with --source.")
-        source = replace(source, address=graph)
     auth = _auth()
     address = make_source(source)
     settings: dict[str, Any] = {

@@ -362,6 +362,8 @@ def did_you_mean(word: str) -> str:
     """A hint with the keyword most similar to a misspelt word; empty if there is none."""
     if word.upper() in _SQL:
         return "; Cypher has CONTAINS, STARTS WITH, ENDS WITH and =~ (a regular expression)"
+    if word.upper() == "SELECT":
+        return "; this is Cypher, where SELECT name FROM Person is MATCH (p:Person) RETURN p.name"
     if word.upper() in KEYWORDS:
         return ""
     # Imported on errors only: importing difflib takes longer than parsing a query.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import inspect
 import logging
 import signal
@@ -182,7 +183,7 @@ class AsyncServer:
             await self._open_source()
             self._ports = await _opened(settings.listen)
         except OSError as error:
-            raise SourceError(f"{settings.listen} cannot be served: {error}") from error
+            raise _unserved(settings.listen, error) from error
         if settings.http is not None:
             await self._open_web(settings.http)
         for port in self._ports:
@@ -197,7 +198,7 @@ class AsyncServer:
         try:
             self._web_ports = await _opened(address, _WEB_PORT)
         except OSError as error:
-            raise SourceError(f"{address} cannot be served: {error}") from error
+            raise _unserved(address, error) from error
         account = self._settings.auth
         if is_server(self._source):
             account = self._connecting.get("auth")
@@ -211,7 +212,7 @@ class AsyncServer:
         try:
             await self._web.start()
         except OSError as error:
-            raise SourceError(f"{address} cannot be served: {error}") from error
+            raise _unserved(address, error) from error
 
     async def _open_source(self) -> None:
         arguments = (self._workers, self._settings, self._connecting)
@@ -540,6 +541,16 @@ async def _streams(
     protocol = asyncio.StreamReaderProtocol(reader)
     transport, _ = await loop.connect_accepted_socket(lambda: protocol, connection, ssl=tls)
     return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+
+def _unserved(address: str, error: OSError) -> SourceError:
+    if isinstance(error, socket.gaierror):
+        reason = "the host's name cannot be resolved; write HOST:PORT, as localhost:7687"
+    elif error.errno == errno.EADDRINUSE:
+        reason = "another program listens there: end it, or choose another port with --listen"
+    else:
+        reason = str(error)
+    return SourceError(f"{address} cannot be served: {reason}")
 
 
 def host_and_port(text: str, default_port: int = _DEFAULT_PORT) -> tuple[str, int]:

@@ -94,8 +94,8 @@ def _install(user: User, wheel: Path) -> Path:
     started = time.monotonic()
     user.run(user.python(), "-m", "venv", user.home / "venv")
     python = user.home / "venv" / "bin" / "python"
-    user.run(python, "-m", "pip", "install", "-q", f"{wheel}[pandas,networkx]")
-    print(f"ok       pip install gpugda[pandas,networkx]: {time.monotonic() - started:.0f} s")
+    user.run(python, "-m", "pip", "install", "-q", f"{wheel}[cli,pandas,networkx]")
+    print(f"ok       pip install gpugda[cli,pandas,networkx]: {time.monotonic() - started:.0f} s")
     return python
 
 

@@ -81,6 +81,14 @@ def test_the_wheel_answers_a_query_in_an_empty_environment(wheel, tmp_path):
     answer = json.loads(run(python, "-c", MAIN_JOB, cwd=tmp_path))
     assert answer["device"] == answer["reference"] > 0
     assert Path(answer["home"]).is_relative_to(home)
+    present = run(python, "-m", "pip", "list", cwd=tmp_path).lower().split()
+    assert not {"typer", "rich", "prompt-toolkit", "prompt_toolkit"} & set(present)
+    without = subprocess.run(
+        [home / "bin" / "gpugda", "doctor"], capture_output=True, text=True, check=False
+    )
+    assert without.returncode == 2
+    assert "pip install 'gpugda[cli]'" in without.stderr
+    run(python, "-m", "pip", "install", "-q", f"{wheel}[cli]", cwd=tmp_path)
     out = run(home / "bin" / "gpugda", "doctor", cwd=tmp_path)
     assert "OpenCL" in out
 

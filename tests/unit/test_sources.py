@@ -125,3 +125,19 @@ def test_the_error_of_an_unknown_scheme_hides_the_password():
     with pytest.raises(gpugda.ConfigurationError, match="credentials do not belong") as caught:
         resolve_source("http://ann:secret@x")
     assert "secret" not in str(caught.value)
+
+
+def test_a_missing_file_names_one_that_may_be_meant(tmp_path):
+    (tmp_path / "people.csv").write_text("id\n1\n")
+    with pytest.raises(gpugda.SourceError, match=r"did you mean '.*people\.csv'\?"):
+        gpugda.connect(tmp_path / "poeple.csv")
+    with pytest.raises(gpugda.SourceError, match="nor is there a folder"):
+        gpugda.connect(tmp_path / "nowhere" / "people.csv")
+    with pytest.raises(gpugda.SourceError, match="scheme: bolt://localhost:7687"):
+        gpugda.connect("localhost:7687")
+
+
+def test_a_damaged_archive_is_named(tmp_path):
+    (tmp_path / "tables.zip").write_bytes(b"PK\x03\x04 no archive")
+    with pytest.raises(gpugda.SourceError, match=r"tables\.zip: cannot be read"):
+        gpugda.connect(tmp_path / "tables.zip")

@@ -149,7 +149,7 @@ def test_all_rows_of_a_matrix_are_nodes(tmp_path):
         (
             "e.csv",
             "person,friend\n1,2\n",
-            "has neither a column 'id'.*person, friend.*gpugda.graph",
+            "has neither a column 'id'.*'person', 'friend'.*gpugda.graph",
         ),
         ("e.pdf", "x", "no table that can be read"),
     ],

@@ -54,6 +54,45 @@ def test_an_unknown_sample_is_refused():
     assert "sample:wordnet" in outcome.stderr
 
 
+WITHOUT_EXTRA = """
+import sys
+sys.modules.update(dict.fromkeys(["typer", "rich", "prompt_toolkit", "pygments"]))
+"""
+
+
+def test_the_library_answers_without_the_packages_of_the_command():
+    query = "MATCH (:Word {name: 'dog'})-[:HAS_SENSE]->(s) RETURN count(*) AS senses"
+    program = f"""{WITHOUT_EXTRA}
+import gpugda
+print(gpugda.connect("sample:wordnet").run({query!r}, engine="reference").data())
+"""
+    outcome = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert outcome.stdout == "[{'senses': 8}]\n", outcome.stderr
+
+
+def test_the_command_says_which_packages_it_needs():
+    program = f"{WITHOUT_EXTRA}\nfrom gpugda.cli import main\nsys.argv[1:] = ['demo']\nmain()"
+    outcome = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert outcome.returncode == 2
+    assert "typer, rich, prompt_toolkit" in outcome.stderr
+    assert "pip install 'gpugda[cli]'" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+def test_a_source_is_an_argument_of_commands_without_a_query(tmp_path):
+    (tmp_path / "knows.csv").write_text("source,target\n1,2\n")
+    outcome = gpugda("schema", str(tmp_path / "knows.csv"))
+    assert outcome.returncode == 0, outcome.stderr
+    assert "1 relationship" in outcome.stdout
+    twice = gpugda("schema", "sample:wordnet", "-a", "sample:wordnet")
+    assert twice.returncode == 2
+    assert "Give the source once" in twice.stderr
+
+
 @pytest.mark.parametrize(
     "page", ["docs/command-line.md", "docker/README.md", "docker/compose.yaml"]
 )

@@ -73,3 +73,11 @@ def test_parameters_come_from_a_file(tmp_path):
     for name, message in ((path, "no map of parameters"), (tmp_path / "missing", "cannot be read")):
         with pytest.raises(ConfigurationError, match=message):
             parse_parameters([f"@{name}"])
+
+
+def test_errors_name_the_file_of_parameters(tmp_path):
+    (tmp_path / "bad.json").write_text('{"x": ')
+    with pytest.raises(ConfigurationError, match=r"-P @.*bad\.json: .* is no value"):
+        parse_parameters([f"@{tmp_path / 'bad.json'}"])
+    with pytest.raises(ConfigurationError, match=r"none\.json cannot be read: No such file or dir"):
+        parse_parameters([f"@{tmp_path / 'none.json'}"])

@@ -641,8 +641,13 @@ def test_wrong_settings(graph):
             pass
     with (
         served(graph) as server,
-        pytest.raises(SourceError, match="cannot be served"),
+        pytest.raises(SourceError, match="cannot be served: another program listens there"),
         served(graph, listen=server.address),
+    ):
+        pass
+    with (
+        pytest.raises(SourceError, match="name cannot be resolved; write HOST:PORT"),
+        served(graph, listen="no.such.host.invalid:7687"),
     ):
         pass
 
