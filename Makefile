@@ -46,6 +46,8 @@ $(VENV)/.docs: $(VENV)/.installed
 
 docs: $(VENV)/.docs
 	$(BIN)/python tools/support_table.py
+	$(BIN)/python tools/function_table.py
+	$(BIN)/python tools/result_drawing.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 
 docs-links: $(VENV)/.docs

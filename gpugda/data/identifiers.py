@@ -193,7 +193,7 @@ class IdentifierSpace:
     def add(self, ids: pa.Array, first_node: int, origin: Origin) -> None:
         """Adds the ids of the nodes ``first_node, first_node + 1, …``."""
         piece = self._normalised(ids, origin)
-        if not self.is_text:
+        if not self.is_text and piece.type != pa.int64():
             piece = piece.cast(pa.int64())
         if len(piece):
             self._pieces.append(piece)

@@ -166,14 +166,27 @@ def test_names_in_the_join_step_walk_through_exist():
     assert before in kernels
 
 
+def tool(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.device
+def test_the_page_of_functions_says_what_the_device_takes():
+    functions = tool("function_table")
+    with functions.graph() as accelerator:
+        current = "\n".join(functions.tables(accelerator))
+    assert current in (DOCS / "functions.md").read_text(encoding="utf-8")
+    assert "| `toUpper` | string → string | 5, 25 | device |" in current
+    assert "| `linenumber` | `linenumber()` | Neo4j |" in current
+
+
 @pytest.mark.device
 def test_supported_examples_of_the_table_are_answered(monkeypatch):
-    spec = importlib.util.spec_from_file_location(
-        "support_table", ROOT / "tools" / "support_table.py"
-    )
-    support = importlib.util.module_from_spec(spec)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    spec.loader.exec_module(support)
+    support = tool("support_table")
     answered = set(support.table(support.found()))
     said = {
         line

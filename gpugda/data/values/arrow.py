@@ -81,7 +81,8 @@ def _valid(array: pa.Array) -> NDArray[np.bool_] | None:
 
 def _number_column(array: pa.Array, kind: ColumnKind, stored: pa.DataType) -> Column:
     try:
-        cast = array.cast(stored)
+        # A cast, even to the same type, imports pyarrow.compute: a tenth of a first answer's time.
+        cast = array if array.type == stored else array.cast(stored)
     except pa.ArrowInvalid as error:
         raise SourceError(
             f"an integer does not fit 64 bits with a sign, store it as text or as a float: {error}"
