@@ -163,6 +163,64 @@ def estimates(
 
 @app.command()
 @guarded
+def ablations(
+    uri: Annotated[
+        str | None,
+        typer.Option("--uri", "-a", metavar="ADDRESS", help="The database, or another source."),
+    ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="An embedded graph, as of gpugda bench, without a server."
+        ),
+    ] = None,
+    load: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="WRITES this graph into the database first, if that is empty or holds it already; "
+            "then property indexes are compared, too.",
+        ),
+    ] = None,
+    per_size: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Query graphs of each size and density.")
+    ] = 30,
+    sizes: Annotated[str, typer.Option(metavar="N-N", help="Query nodes.")] = "2-6",
+    seed: Seed = 1,
+    timeout: Timeout = 30.0,
+    device: options.Device = None,
+    memory_limit: options.MemoryLimit = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Measure single parts: refinement, prefix sums, subsets, Neo4j's property indexes."""
+    from gpugda.bench.graphs import graph_source, graphs_folder
+    from gpugda.bench.options import BenchOptions, parse_sizes
+    from lab.ablations import ablations_table, measure_ablations
+
+    log_to_standard_error(verbose)
+    if graph is not None and (uri is not None or load is not None):
+        raise typer.BadParameter("--graph is an embedded graph, without a server and --load.")
+    asked = BenchOptions(
+        parse_sizes(sizes),
+        per_size,
+        seed=seed,
+        timeout=check_timeout(timeout) or timeout,
+        exports=1,
+        load=load,
+        connect=options.device_arguments(device, memory_limit),
+    )
+    source = (
+        options.make_source(options.SourceOptions(uri))
+        if graph is None
+        else graph_source(graph, graphs_folder(None))
+    )
+    with terminated_as_by_hand(), shown_progress() as progress:
+        found = measure_ablations(source, asked, progress)
+    sys.stdout.write("\n".join([*ablations_table(found), ""]))
+
+
+@app.command()
+@guarded
 def clients(
     address: Annotated[
         str,

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from gpugda.bench.folders import made_folder
 from gpugda.bench.machine import describe_machine
+from gpugda.bench.report import made_folder
 from gpugda.errors import ConfigurationError
 from lab.child import Answer, Child
 from lab.lsqb_engines import ENGINES

@@ -9,8 +9,8 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpugda.bench.folders import made_folder
 from gpugda.bench.machine import describe_machine
+from gpugda.bench.report import made_folder
 from gpugda.config import parse_bytes, requested_device
 from gpugda.device.background_compilation import start_compile_processes
 from gpugda.device.context import DeviceContext, choose_device

@@ -9,15 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpugda.api import connect
-from gpugda.bench import ablations as parts
-from gpugda.bench.findings import Findings, find
-from gpugda.bench.folders import made_folder
+from gpugda.bench.findings import Findings, broken_promises, case_times, find
 from gpugda.bench.graphs import graph_source, graphs_folder
 from gpugda.bench.load_graph import create_indexes, drop_indexes, load_into
 from gpugda.bench.machine import describe_machine
 from gpugda.bench.measuring import Measured, Pace, measure
-from gpugda.bench.report import Background, report_text
-from gpugda.bench.second_look import measured_again
+from gpugda.bench.report import Background, made_folder, report_text
 from gpugda.bench.statistics import figures_of
 from gpugda.bench.tables import write_queries, write_runs
 from gpugda.bench.workload import Workload, make_workload
@@ -27,19 +24,54 @@ from gpugda.ports import DatabaseServer, SilentProgress
 from gpugda.sources import resolve_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
     from gpugda.accelerator import Accelerator
-    from gpugda.bench.ablations import Ablation
+    from gpugda.bench.cases import Case
+    from gpugda.bench.measuring import Engines
     from gpugda.bench.options import BenchOptions
     from gpugda.data.data_graph import DataGraph
     from gpugda.ports import GraphSource, Progress
 
-__all__ = ["Outcome", "run_benchmark"]
+
+__all__ = [
+    "Outcome",
+    "check_options",
+    "fill_database",
+    "is_server",
+    "measured_again",
+    "opener",
+    "read_workload",
+    "run_benchmark",
+]
+
+
+def measured_again(
+    engines: Engines,
+    cases: Sequence[Case],
+    measured: Measured,
+    pace: Pace,
+    progress: Progress,
+) -> Measured | None:
+    """Measures cases that broke a promise, with other texts; None if there are none, or no promise.
+
+    Adds wrong answers to those of ``measured``.
+    """
+    if pace.baseline != "native" or not measured.finished:
+        return None
+    found = broken_promises(case_times(cases, measured.runs), pace.baseline).values()
+    names = {name for each in found for name in each}
+    late = [case for case in cases if case.name in names]
+    if not late:
+        return None
+    again = measure(engines, late, pace.again(), progress)
+    measured.mismatches += again.mismatches
+    return again
+
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +79,6 @@ _NO_PLOTS = (
     "There are no plots, as matplotlib is not installed: pip install 'gpugda[bench]' brings it."
 )
 _SERVER_OPTIONS = ("auth", "database", "impersonated_user", "labels", "types")
-_SMALL_ABLATION = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +118,18 @@ def run_benchmark(source: object, options: BenchOptions, progress: Progress) -> 
         SourceError: The graph cannot be read.
     """
     folder = made_folder(options.folder, "plots")
-    _check(source, options)
+    check_options(source, options)
     if options.load is not None:
-        _load(source, options, progress)
-    opened = _opener(source, options)
-    graph, export, workload = _read(source, options, progress)
-    native = _is_server(source)
+        fill_database(source, options, progress)
+    opened = opener(source, options)
+    graph, export, workload = read_workload(source, options, progress)
+    native = is_server(source)
     with opened(progress=progress) as accelerator:
         properties_seconds = _read_properties(accelerator, workload.property_keys)
         pace = _pace(options, native=native)
         measured = measure(accelerator, workload.cases, pace, progress)
         again = measured_again(accelerator, workload.cases, measured, pace, progress)
         machine = describe_machine(accelerator.status())
-    found: list[Ablation] = []
-    if options.ablations and measured.finished:
-        found = _ablations(opened, graph, workload, options, progress, native=native)
     findings = find(workload.cases, measured, pace.baseline, figures_of(export).mean, again)
     background = Background(
         _graph_facts(graph, options),
@@ -112,20 +140,22 @@ def run_benchmark(source: object, options: BenchOptions, progress: Progress) -> 
         properties_seconds,
         _notes(measured, workload, options, native=native),
     )
-    notes = _write(folder, background, findings, measured, found)
+    notes = _write(folder, background, findings, measured)
     return Outcome(measured, findings, folder, (*background.notes, *notes))
 
 
 # ------------------------------------------------------------------ before
-def _is_server(source: object) -> bool:
+def is_server(source: object) -> bool:
+    """True for the address of a database."""
     return isinstance(source, str) and source.partition("://")[0].partition("+")[0] in (
         "bolt",
         "neo4j",
     )
 
 
-def _check(source: object, options: BenchOptions) -> None:
-    if options.load is not None and not _is_server(source):
+def check_options(source: object, options: BenchOptions) -> None:
+    """Refuses options that do not go together."""
+    if options.load is not None and not is_server(source):
         raise ConfigurationError(
             "--load writes a graph into a database: name it with --uri bolt://…."
         )
@@ -142,7 +172,7 @@ def _resolved(source: object, options: BenchOptions) -> GraphSource:
     return resolve_source(source, **_server_options(options))
 
 
-def _opener(source: object, options: BenchOptions) -> Callable[..., Accelerator]:
+def opener(source: object, options: BenchOptions) -> Callable[..., Accelerator]:
     """Connects without a snapshot on disk, because the export is part of the measurement."""
 
     def opened(**more: Any) -> Accelerator:
@@ -151,17 +181,18 @@ def _opener(source: object, options: BenchOptions) -> Callable[..., Accelerator]
     return opened
 
 
-def _load(source: object, options: BenchOptions, progress: Progress) -> None:
+def fill_database(source: object, options: BenchOptions, progress: Progress) -> None:
+    """Writes the graph that ``options.load`` names into the database, if that is empty."""
     assert options.load is not None  # checked by the caller
     graph = load(graph_source(options.load, graphs_folder(options.graphs)), progress).graph
-    with _opener(source, options)() as database:
+    with opener(source, options)() as database:
         load_into(database, graph, options.load, progress)
         drop_indexes(database)
         if options.indexes:
             create_indexes(database, graph)
 
 
-def _read(
+def read_workload(
     source: object, options: BenchOptions, progress: Progress
 ) -> tuple[DataGraph, list[float], Workload]:
     """The graph, seconds of each export, and the cases generated from the graph."""
@@ -217,28 +248,6 @@ def _pace(options: BenchOptions, *, native: bool) -> Pace:
 
 
 # ------------------------------------------------------------------ after
-def _ablations(
-    opened: Callable[..., Accelerator],
-    graph: DataGraph,
-    workload: Workload,
-    options: BenchOptions,
-    progress: Progress,
-    *,
-    native: bool,
-) -> list[Ablation]:
-    cases = [case for case in workload.cases if case.form in ("count", "own")]
-    cases = cases[:: max(1, len(cases) // _SMALL_ABLATION)]
-    timeout = options.timeout
-    found = parts.ablate_refinement(opened, cases, timeout, progress)
-    found += parts.ablate_prefix_sums(options.connect.get("device"))
-    found += parts.ablate_subsets(opened, cases, timeout, progress)
-    if native and options.load is not None:
-        conditions = [case for case in workload.cases if case.form == "predicate"]
-        complete = load(graph_source(options.load, graphs_folder(options.graphs)), progress).graph
-        found += parts.ablate_indexes(opened, complete, conditions, timeout, progress)
-    return found
-
-
 def _graph_facts(graph: DataGraph, options: BenchOptions) -> dict[str, Any]:
     n, m = graph.node_count, graph.relationship_count
     return {
@@ -265,8 +274,6 @@ def _notes(
             "The server refuses to empty its query caches (db.clearQueryCaches): where a text "
             "cannot be made new otherwise, its first run may have been planned already."
         )
-    if options.ablations and not (native and options.load is not None):
-        notes.append("Property indexes were not compared: they are created only with --load.")
     if "predicate" in options.forms and options.queries is None and not workload.property_keys:
         notes.append("The graph has no property to make conditions of.")
     return tuple(notes)
@@ -277,7 +284,6 @@ def _write(
     background: Background,
     findings: Findings,
     measured: Measured,
-    ablations: list[Ablation],
 ) -> tuple[str, ...]:
     export_seconds = figures_of(background.export).mean
     write_queries(folder / "queries.csv", findings, measured, export_seconds)
@@ -294,9 +300,9 @@ def _write(
         except ImportError:
             notes = (_NO_PLOTS,)
     background = replace(background, notes=(*background.notes, *notes))
-    text = report_text(background, findings, measured, ablations, plots)
+    text = report_text(background, findings, measured, plots)
     (folder / "report.md").write_text(text, encoding="utf-8")
-    facts = _facts(background, findings, measured, ablations)
+    facts = _facts(background, findings, measured)
     content = json.dumps(facts, indent=2, ensure_ascii=False, default=str)
     (folder / "benchmark.json").write_text(f"{content}\n", encoding="utf-8")
     return notes
@@ -306,7 +312,6 @@ def _facts(
     background: Background,
     findings: Findings,
     measured: Measured,
-    ablations: list[Ablation],
 ) -> dict[str, Any]:
     return {
         **asdict(background),
@@ -326,5 +331,4 @@ def _facts(
         "overall": [asdict(group) for group in findings.overall],
         "groups": [asdict(group) for group in findings.groups],
         "promises": [asdict(promise) for promise in findings.promises],
-        "ablations": [asdict(each) for each in ablations],
     }

@@ -37,7 +37,6 @@ class BenchOptions:
         clear_caches: True to empty the server's query caches before new texts, even if the text
             alone makes a query new.
         exports: Number of times the export is measured.
-        ablations: True to measure single parts as well.
         load: Name of the graph to write into an empty database before the benchmark.
         indexes: True to create property indexes in a database that is loaded.
         graphs: Folder of the graphs.
@@ -60,7 +59,6 @@ class BenchOptions:
     warm_up: int = 20
     clear_caches: bool = False
     exports: int = 3
-    ablations: bool = False
     load: str | None = None
     indexes: bool = False
     graphs: str | None = None

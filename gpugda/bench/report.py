@@ -4,20 +4,47 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from gpugda.bench.findings import FACTOR, SLACK_SECONDS
 from gpugda.bench.own_queries import own_queries
+from gpugda.errors import ConfigurationError
 from gpugda.result.summary import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gpugda.bench.ablations import Ablation
     from gpugda.bench.findings import Findings, GroupFindings, Promise
     from gpugda.bench.measuring import Measured
 
-__all__ = ["Background", "markdown_table", "report_text"]
+
+__all__ = ["Background", "made_folder", "markdown_table", "report_text"]
+
+
+def made_folder(path: str, inside: str = "") -> Path:
+    """Makes the folder and the named folder inside it, unless they exist.
+
+    Raises:
+        ConfigurationError: The folder cannot be made, or no file can be written there: a benchmark
+            finds this out before it measures for hours.
+    """
+    folder = Path(path)
+    try:
+        (folder / inside).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror
+        raise ConfigurationError(f"--out {path!r} cannot be made a folder: {why}.") from error
+    try:
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ConfigurationError(
+            f"--out {path!r} cannot be written to: {error.strerror}."
+        ) from error
+    return folder
+
 
 _SHOWN = 20
 
@@ -49,7 +76,6 @@ def report_text(
     background: Background,
     findings: Findings,
     measured: Measured,
-    ablations: Sequence[Ablation],
     plots: Sequence[str],
 ) -> str:
     """The whole report."""
@@ -62,7 +88,6 @@ def report_text(
         _promises(findings),
         *_groups(findings),
         _not_compared(findings, measured),
-        _ablations(ablations),
         _generated(background),
         "\n\n".join(f"![{name}](plots/{name}.png)" for name in plots),
     ]
@@ -279,24 +304,6 @@ def _not_compared(findings: Findings, measured: Measured) -> str:
     return "\n".join([title, "", *table, *more])
 
 
-def _ablations(ablations: Sequence[Ablation]) -> str:
-    if not ablations:
-        return ""
-    header = ("part", "variant", "queries", "mean", "median", "not answered")
-    rows = [
-        (
-            each.part,
-            each.variant,
-            each.queries,
-            format_seconds(each.mean_seconds),
-            format_seconds(each.median_seconds),
-            each.failed,
-        )
-        for each in ablations
-    ]
-    return "\n".join(["## Single parts", "", *markdown_table(header, rows)])
-
-
 def _generated(background: Background) -> str:
     if not background.generated:
         return ""
@@ -306,7 +313,7 @@ def _generated(background: Background) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Lines of a table."""
+    """Lines of a Markdown table."""
     lines = [_line(header), _line(["---"] * len(header))]
     return [*lines, *(_line(row) for row in rows)]
 

@@ -224,12 +224,6 @@ def bench(
             rich_help_panel=_MEASURING,
         ),
     ] = False,
-    ablations: Annotated[
-        bool,
-        typer.Option(
-            "--ablations", help="Measure single parts as well.", rich_help_panel=_MEASURING
-        ),
-    ] = False,
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the results go.")
     ] = "bench-results",
@@ -280,7 +274,6 @@ def bench(
         row_cap,
         clear_caches=clear_caches,
         settle=settle,
-        ablations=ablations,
         load=load,
         indexes=indexes,
         graphs=graphs,

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gpugda.bench.adjacency import Adjacency
-from gpugda.bench.random_queries import random_queries
+from gpugda.bench.random_queries import Adjacency, random_queries
 from gpugda.data.data_graph import DataGraph
 
 __all__ = ["Pattern", "drawn_patterns"]

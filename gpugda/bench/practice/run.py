@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.api import connect
-from gpugda.bench.folders import made_folder
 from gpugda.bench.load_graph import create_indexes, drop_indexes, load_into
 from gpugda.bench.machine import describe_machine
 from gpugda.bench.measuring import Measured, Pace, measure
 from gpugda.bench.practice.domains import DOMAINS, domain_cases, domain_graph
 from gpugda.bench.practice.figures import QueryTimes, practice_table, query_times, summarised
+from gpugda.bench.report import made_folder
 from gpugda.bench.tables import write_runs
 from gpugda.errors import ConfigurationError
 from gpugda.loading import load

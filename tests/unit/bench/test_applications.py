@@ -8,9 +8,8 @@ import pytest
 
 import gpugda
 from gpugda.bench.application_queries import APPLICATIONS, PARAMETERS
-from gpugda.bench.graphs import GRAPHS
+from gpugda.bench.graphs import GRAPHS, rating_graph
 from gpugda.bench.query_file import application_cases
-from gpugda.bench.ratings import rating_graph
 from gpugda.errors import ConfigurationError
 
 

@@ -94,15 +94,6 @@ def test_queries_of_a_file_are_measured(ring_source, tmp_path):
     assert row.endswith("| gpu | yes |")
 
 
-@pytest.mark.slow
-def test_ablations_are_measured(ring_source, tmp_path):
-    asked = options(tmp_path / "out", ablations=True, sizes=(2,), forms=("count",))
-    outcome = run_benchmark(ring_source, asked, SilentProgress())
-    found = json.loads((outcome.folder / "benchmark.json").read_text())["ablations"]
-    assert {each["variant"] for each in found} >= {"off", "once", "fixpoint", "device", "host"}
-    assert any(each["variant"] == "memory limit 16MiB" for each in found)
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

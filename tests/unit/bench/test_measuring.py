@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from gpugda.bench.benchmark import measured_again
 from gpugda.bench.cases import Case
 from gpugda.bench.findings import case_times, find
 from gpugda.bench.measuring import NEW, REPEATED, Pace, measure
-from gpugda.bench.second_look import measured_again
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.ports import SilentProgress
 

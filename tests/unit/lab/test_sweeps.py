@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from gpugda.bench import folders
+from gpugda.bench import report
 from gpugda.errors import ConfigurationError
 from gpugda.ports import SilentProgress
 from lab import graph_limits, strategies
@@ -149,7 +149,7 @@ def test_a_folder_that_cannot_be_written_is_refused_at_the_start(monkeypatch, tm
     def refused(**given):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(folders, "TemporaryFile", refused)
+    monkeypatch.setattr(report, "TemporaryFile", refused)
     result = invoked("--out", str(tmp_path))
     assert result.exit_code == 2
     assert "cannot be written to: Permission denied." in result.output

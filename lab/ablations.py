@@ -12,23 +12,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.bench.benchmark import (
+    check_options,
+    fill_database,
+    is_server,
+    opener,
+    read_workload,
+)
+from gpugda.bench.graphs import graph_source, graphs_folder
 from gpugda.bench.load_graph import create_indexes, drop_indexes
+from gpugda.bench.report import markdown_table
+from gpugda.loading import load
 from gpugda.match.registry import STRATEGIES
-from gpugda.ports import Progress, SilentProgress
+from gpugda.result.summary import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from gpugda.accelerator import Accelerator
     from gpugda.bench.cases import Case
+    from gpugda.bench.options import BenchOptions
     from gpugda.data.data_graph import DataGraph
+    from gpugda.ports import Progress
 
 __all__ = [
     "Ablation",
-    "ablate_indexes",
-    "ablate_prefix_sums",
-    "ablate_refinement",
-    "ablate_subsets",
+    "ablations_table",
+    "measure_ablations",
 ]
 
 logger = logging.getLogger(__name__)
@@ -38,6 +48,7 @@ _REFINED = "gpsm"
 """The thesis' join, which refines its candidates as often as asked."""
 _PREFIX_SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _MEMORY_LIMITS = ("4MiB", "16MiB", "64MiB", None)
+_MAX_CASES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +72,59 @@ class Ablation:
     failed: int = 0
 
 
-def ablate_refinement(
+def measure_ablations(source: object, options: BenchOptions, progress: Progress) -> list[Ablation]:
+    """Measures all parts on the queries that the options name; takes up to 40 of them.
+
+    Property indexes are compared with ``options.load`` only, as they are created in the database.
+
+    Args:
+        source: Source, as in `gpugda.connect`.
+        options: Options of a benchmark.
+        progress: Receives the progress.
+
+    Raises:
+        ConfigurationError: The options do not go together.
+        DeviceError: There is no device, or it failed.
+        SourceError: The graph cannot be read.
+    """
+    check_options(source, options)
+    if options.load is not None:
+        fill_database(source, options, progress)
+    opened = opener(source, options)
+    workload = read_workload(source, options, progress)[-1]
+    cases = [case for case in workload.cases if case.form in ("count", "own")]
+    cases = cases[:: max(1, len(cases) // _MAX_CASES)]
+    found = _ablate_refinement(opened, cases, options.timeout, progress)
+    found += _ablate_prefix_sums(options.connect.get("device"))
+    found += _ablate_subsets(opened, cases, options.timeout, progress)
+    if options.load is not None and is_server(source):
+        conditions = [case for case in workload.cases if case.form == "predicate"]
+        complete = load(graph_source(options.load, graphs_folder(options.graphs)), progress).graph
+        found += _ablate_indexes(opened, complete, conditions, options.timeout, progress)
+    return found
+
+
+def ablations_table(ablations: Sequence[Ablation]) -> list[str]:
+    """Lines of a Markdown table."""
+    rows = [
+        (
+            each.part,
+            each.variant,
+            each.queries,
+            format_seconds(each.mean_seconds),
+            format_seconds(each.median_seconds),
+            each.failed,
+        )
+        for each in ablations
+    ]
+    return markdown_table(("part", "variant", "queries", "mean", "median", "not answered"), rows)
+
+
+def _ablate_refinement(
     opened: Callable[..., Accelerator],
     cases: Sequence[Case],
     timeout: float,
-    progress: Progress | None = None,
+    progress: Progress,
 ) -> list[Ablation]:
     """Runs the thesis' join with candidates refined never, once, and until nothing changes.
 
@@ -77,15 +136,15 @@ def ablate_refinement(
     """
     variants = {name: {"refinement": name} for name in ("off", "once", "fixpoint")}
     options = {"engine": "gpu", "strategy": _REFINED, "timeout": timeout}
-    times = _in_turn(opened, variants, cases, options, progress or SilentProgress())
+    times = _in_turn(opened, variants, cases, options, progress)
     return _compared(f"refinement ({_REFINED})", times)
 
 
-def ablate_subsets(
+def _ablate_subsets(
     opened: Callable[..., Accelerator],
     cases: Sequence[Case],
     timeout: float,
-    progress: Progress | None = None,
+    progress: Progress,
 ) -> list[Ablation]:
     """Joins partial embeddings in subsets, whose size follows from the memory limit."""
     variants = {
@@ -95,12 +154,12 @@ def ablate_subsets(
     found = []
     for strategy in STRATEGIES:
         options = {"engine": "gpu", "strategy": strategy, "timeout": timeout}
-        times = _in_turn(opened, variants, cases, options, progress or SilentProgress())
+        times = _in_turn(opened, variants, cases, options, progress)
         found += _compared(f"size of the subsets ({strategy})", times)
     return found
 
 
-def ablate_prefix_sums(device: str | int | None = None) -> list[Ablation]:
+def _ablate_prefix_sums(device: str | int | None = None) -> list[Ablation]:
     """Prefix sums on the device, compared with download, sum on the host and upload.
 
     Args:
@@ -144,12 +203,12 @@ def ablate_prefix_sums(device: str | int | None = None) -> list[Ablation]:
     return found
 
 
-def ablate_indexes(
+def _ablate_indexes(
     opened: Callable[..., Accelerator],
     graph: DataGraph,
     cases: Sequence[Case],
     timeout: float,
-    progress: Progress | None = None,
+    progress: Progress,
 ) -> list[Ablation]:
     """Runs Neo4j with and without indexes on every property that a query may read.
 
@@ -162,17 +221,16 @@ def ablate_indexes(
         timeout: Seconds per query.
         progress: Receives the progress.
     """
-    watched = progress or SilentProgress()
     times = {}
     with opened() as accelerator:
         try:
             for variant in ("without indexes", "with indexes"):
-                watched.phase(f"Neo4j {variant}", len(cases))
+                progress.phase(f"Neo4j {variant}", len(cases))
                 drop_indexes(accelerator)
                 if variant == "with indexes" and create_indexes(accelerator, graph) == 0:
                     return []
                 options = {"engine": "native", "timeout": timeout}
-                times[variant] = _each(accelerator, cases, options, watched)
+                times[variant] = _each(accelerator, cases, options, progress)
         finally:
             drop_indexes(accelerator)
     return _compared("property indexes of Neo4j", times)
