@@ -10,8 +10,10 @@ from gpugda.plan.logical import Logical
 from gpugda.plan.rules.count_as_exists import count_as_exists
 from gpugda.plan.rules.count_rows import count_rows
 from gpugda.plan.rules.keep_errors import keep_errors
+from gpugda.plan.rules.project_late import project_late
 from gpugda.plan.rules.project_nothing import project_nothing
 from gpugda.plan.rules.reach_once import reach_once
+from gpugda.plan.rules.read_nothing import read_nothing
 
 __all__ = ["RULES", "Observer", "Rule", "optimise"]
 
@@ -24,6 +26,8 @@ RULES: Final[tuple[Rule, ...]] = (
     count_rows,
     reach_once,
     project_nothing,
+    read_nothing,
+    project_late,
     keep_errors,
 )
 """In the order in which they are applied; `keep_errors` reads what the others leave."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from gpugda.deadline import check_time
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator as Two
+from gpugda.query.constants import number_of
 from gpugda.query.cursor import Cursor, path_follows
 from gpugda.query.lexer import CLAUSE_STARTS, FOLLOWS_OPERAND, number_value, string_value, words
 from gpugda.query.parse_types import (
@@ -41,50 +41,18 @@ __all__ = [
 def product(span: Span, left: ast.Expression, right: ast.Expression) -> ast.Expression:
     """``left * right``; the numbers of both are multiplied first if exactly one is a number."""
     plain = ast.Binary(span, Two.MULTIPLY, left, right)
-    value, last, number = left, right, _number(right)
+    value, last, number = left, right, number_of(right)
     if number is None:
-        value, last, number = right, left, _number(left)
+        value, last, number = right, left, number_of(left)
     if number is None or not isinstance(value, ast.Binary) or value.operator is not Two.MULTIPLY:
         return plain
-    rest, first, other = value.left, value.right, _number(value.right)
+    rest, first, other = value.left, value.right, number_of(value.right)
     if other is None:
-        rest, first, other = value.right, value.left, _number(value.left)
-    if other is None or _number(rest) is not None:
+        rest, first, other = value.right, value.left, number_of(value.left)
+    if other is None or number_of(rest) is not None:
         return plain
-    joined = _number(ast.Binary(span, Two.MULTIPLY, first, last))
+    joined = number_of(ast.Binary(span, Two.MULTIPLY, first, last))
     return plain if joined is None else product(span, rest, ast.Literal(first.span, joined))
-
-
-def _number(expression: ast.Expression) -> int | float | None:
-    """The value of an expression of numbers alone; None for others, and if it is an error."""
-    if isinstance(expression, ast.Literal):
-        return expression.value if type(expression.value) in (int, float) else None
-    if not isinstance(expression, ast.Binary) or expression.operator not in _OPERATORS:
-        return None
-    left, right = _number(expression.left), _number(expression.right)
-    if left is None or right is None:
-        return None
-    try:
-        found = _OPERATORS[expression.operator](left, right)
-    except ArithmeticError:
-        return None
-    return None if isinstance(found, int) and not _LEAST <= found < -_LEAST else found
-
-
-def _quotient(left: int | float, right: int | float) -> int | float:
-    if isinstance(left, float) or isinstance(right, float):
-        return left / right
-    found = abs(left) // abs(right)
-    return found if (left < 0) == (right < 0) else -found
-
-
-_OPERATORS: Final[dict[Two, Callable[[Any, Any], Any]]] = {
-    Two.ADD: operator.add,
-    Two.SUBTRACT: operator.sub,
-    Two.MULTIPLY: operator.mul,
-    Two.DIVIDE: _quotient,
-}
-_LEAST: Final = -(1 << 63)
 
 
 _OR, _XOR, _AND, _NOT, _COMPARISON, _PREDICATE, _SUM, _PRODUCT, _POWER = range(1, 10)

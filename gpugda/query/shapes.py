@@ -158,20 +158,6 @@ def _declared_by(node: Any, visible: Collection[str] | None) -> frozenset[str] |
     return None
 
 
-def never_holds(condition: ast.Expression) -> bool:
-    """True for ``false``, and for what Neo4j's rewriter makes ``false``: then no row is read."""
-    match condition:
-        case ast.Literal(value=value):
-            return value is False
-        case ast.Unary(operator=ast.UnaryOperator.NOT, operand=ast.Literal(value=value)):
-            return value is True
-        case ast.Binary(operator=ast.BinaryOperator.AND, left=left, right=right):
-            return never_holds(left) or never_holds(right)
-        case ast.Binary(operator=ast.BinaryOperator.OR, left=left, right=right):
-            return never_holds(left) and never_holds(right)
-    return False
-
-
 def variable_names(node: ast.Node) -> frozenset[str]:
     """Names of the variables that an expression reads, without those that it declares itself.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
 from gpugda.deadline import check_time
 from gpugda.query import ast
+from gpugda.query.constants import never_holds
 from gpugda.query.searches import changes_nothing, has_search, planned_together
-from gpugda.query.shapes import never_holds
 from gpugda.reference.match import PatternMatcher
 from gpugda.reference.projection import Projected, ordered, project
 from gpugda.reference.searches import SearchMatcher
@@ -181,15 +181,23 @@ def _path_of(node: Any) -> values.Path | None:
 
 # ------------------------------------------------------------------ projections
 def _with(clause: ast.With, context: _QueryContext, table: Table) -> Table:
-    names, projected = _projected(clause, context, table, by_outer=context.groups_by_outer)
     if clause.where is not None and never_holds(clause.where):
-        return Table(names, ())
+        clause = _without_rows(clause)
+    names, projected = _projected(clause, context, table, by_outer=context.groups_by_outer)
     rows = (
         {**context.outer, **row}
         for row, scope in projected
         if clause.where is None or context.evaluator.holds(clause.where, scope)
     )
     return Table(names, rows)
+
+
+def _without_rows(clause: ast.With) -> ast.With:
+    """``LIMIT 0`` in place of a condition that never holds: only ORDER BY reads rows then."""
+    projection, none = clause.projection, ast.Literal(clause.span, 0)
+    order_by = () if projection.skip or projection.limit else projection.order_by
+    projection = replace(projection, order_by=order_by, skip=None, limit=none)
+    return replace(clause, projection=projection, where=None)
 
 
 def _return(clause: ast.Return, context: _QueryContext, table: Table) -> Table:

@@ -10,7 +10,7 @@ from gpugda import values
 from gpugda.errors import CypherArgumentError, CypherSyntaxError, CypherTypeError, QueryError
 from gpugda.query import ast
 from gpugda.reference.aggregates import Aggregation, aggregates_in
-from gpugda.reference.trees import Row, Scope
+from gpugda.reference.trees import Row, Scope, parts_of
 
 if TYPE_CHECKING:
     from gpugda.reference.evaluator import Evaluator
@@ -48,10 +48,9 @@ def project(
     else:
         keeps = not projection.distinct
         names = tuple(item.name for item in items)
-        if keeps and not projection.order_by:  # rows that SKIP passes over are not projected
-            kept = _window(projection, evaluator, rows)
-            return names, _plain(items, evaluator, kept, outer, keeps_variables=True)
-        projected = _plain(items, evaluator, rows, outer, keeps_variables=keeps)
+        if keeps:
+            return names, _late(projection, items, evaluator, rows)
+        projected = _plain(items, evaluator, rows, outer)
     if projection.distinct:
         projected = _distinct(projected)
     names = tuple(item.name for item in items)
@@ -59,8 +58,10 @@ def project(
 
 
 def ordered(
-    projection: ast.Projection | ast.OrderSkipLimit, evaluator: Evaluator, projected: Projected
-) -> Projected:
+    projection: ast.Projection | ast.OrderSkipLimit,
+    evaluator: Evaluator,
+    projected: Iterator[tuple[_T, Mapping[Any, Any]]],
+) -> Iterator[tuple[_T, Mapping[Any, Any]]]:
     """The sorted rows, with SKIP and LIMIT applied."""
     if projection.order_by:
         # Read all rows even if LIMIT is 0: an error in one of them must be raised.
@@ -78,8 +79,10 @@ def _window(
 
 
 def _sorted(
-    order_by: tuple[ast.SortItem, ...], evaluator: Evaluator, projected: Projected
-) -> Projected:
+    order_by: tuple[ast.SortItem, ...],
+    evaluator: Evaluator,
+    projected: Iterator[tuple[_T, Mapping[Any, Any]]],
+) -> Iterator[tuple[_T, Mapping[Any, Any]]]:
     rows = list(projected)
     for item in reversed(order_by):  # sorting is stable, so the first item sorts last
         found = (evaluator.value(item.expression, scope) for _, scope in rows)
@@ -99,16 +102,35 @@ def _items(projection: ast.Projection, variables: Iterable[str]) -> list[ast.Ret
 
 
 def _plain(
-    items: list[ast.ReturnItem],
-    evaluator: Evaluator,
-    rows: Iterable[Row],
-    outer: Row,
-    *,
-    keeps_variables: bool,
+    items: list[ast.ReturnItem], evaluator: Evaluator, rows: Iterable[Row], outer: Row
 ) -> Projected:
     for row in rows:
         found = {item.name: evaluator.value(item.expression, row) for item in items}
-        yield found, _scope(items, evaluator, found, row if keeps_variables else outer)
+        yield found, _scope(items, evaluator, found, outer)
+
+
+def _late(
+    projection: ast.Projection,
+    items: list[ast.ReturnItem],
+    evaluator: Evaluator,
+    rows: Iterable[Row],
+) -> Projected:
+    """Computes what ORDER BY does not read for the rows that SKIP and LIMIT keep."""
+    parts = [part for key in projection.order_by for part in parts_of(key.expression)]
+    read = {evaluator.shape(part) for part in parts if isinstance(part, ast.Expression)}
+    names = {part.name for part in parts if isinstance(part, ast.Variable)}
+    early = [e for e in items if e.name in names or evaluator.shape(e.expression) in read]
+
+    def keyed() -> Iterator[tuple[tuple[Row, Row], Mapping[Any, Any]]]:
+        for row in rows:
+            found = {item.name: evaluator.value(item.expression, row) for item in early}
+            yield (row, found), _scope(early, evaluator, found, row)
+
+    for (row, found), _ in ordered(projection, evaluator, keyed()):
+        late = [item for item in items if item.name not in found]
+        values = {item.name: evaluator.value(item.expression, row) for item in late} | found
+        whole = {item.name: values[item.name] for item in items}
+        yield whole, _scope(items, evaluator, whole, row)
 
 
 def _scope(

@@ -33,15 +33,16 @@ class Slice(Operator):
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         skip, limit = self.bounds.values(context)
-        if context.argument is not None:
-            batches = [each.expanded() for each in self.children[0].batches(context)]
-            if batches:
-                yield _slice_per_outer_row(joined(batches), skip, limit)
-            return
         stop = None if limit is None else skip + limit
         (child,) = self.children
         if stop == 0 and not isinstance(child, Sort):  # a sort reads its rows even then
-            yield child.nothing()
+            if context.argument is None:
+                yield child.nothing()
+            return
+        if context.argument is not None:
+            batches = [each.expanded() for each in child.batches(context)]
+            if batches:
+                yield _slice_per_outer_row(joined(batches), skip, limit)
             return
         with closing(child.batches(context.needing(stop))) as rows:
             yield from _sliced(rows, skip, stop)

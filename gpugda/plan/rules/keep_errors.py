@@ -17,13 +17,12 @@ from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator as Two
 from gpugda.query.ast import UnaryOperator as One
 from gpugda.query.query_graph import AggregateReference, KeyReference
-from gpugda.query.shapes import never_holds
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from gpugda.query.query_graph import OutputColumn
 
-__all__ = ["keep_errors"]
+__all__ = ["keep_errors", "may_fail"]
 
 
 def keep_errors(tree: logical.Logical, facts: Facts) -> logical.Logical:
@@ -38,12 +37,8 @@ def _kept(tree: logical.Logical, *, stops: bool) -> logical.Logical:
             return replace(tree, input=_below_limit(tree.input, skips=tree.skip is not None))
         case logical.Aggregate() | logical.Sort():
             stops = False
-        case logical.Filter() if any(map(never_holds, tree.predicates)):
-            stops = True
-        case logical.Match() if any(map(never_holds, tree.graph.predicates)):
-            stops = True
         case logical.Project() if not stops:
-            failing = frozenset(each.name for each in tree.columns if _may_fail(each, tree.input))
+            failing = frozenset(each.name for each in tree.columns if may_fail(each, tree.input))
             tree = replace(tree, failing=failing) if failing else tree
     return logical.with_children(tree, lambda each: _kept(each, stops=stops))
 
@@ -54,12 +49,12 @@ def _below_limit(tree: logical.Logical, *, skips: bool) -> logical.Logical:
         return replace(tree, input=_kept(tree.input, stops=True))
     if skips or not isinstance(tree, logical.Project):
         return _kept(tree, stops=True)
-    failing = frozenset(each.name for each in tree.columns if _may_fail(each, tree.input))
+    failing = frozenset(each.name for each in tree.columns if may_fail(each, tree.input))
     return replace(tree, input=_below_limit(tree.input, skips=False), failing=failing)
 
 
 # ------------------------------------------------------------------ expressions that cannot fail
-def _may_fail(item: OutputColumn, rows: logical.Logical) -> bool:
+def may_fail(item: OutputColumn, rows: logical.Logical) -> bool:
     """True if a column's value may be an error in some row."""
     parts = tuple(walk(item.expression))
     if all(isinstance(each, ast.Variable) for each in parts):

@@ -1,0 +1,95 @@
+"""Computes columns that may be errors after ORDER BY, SKIP and LIMIT, unless a sort key reads them.
+
+Neo4j computes all columns there that no key reads: ``UNWIND [0, 1] AS x RETURN 1 / x AS c ORDER BY
+x SKIP 1`` is a row, and no error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpugda.plan import logical
+from gpugda.plan.rules.keep_errors import may_fail
+from gpugda.query import ast
+from gpugda.query.query_graph import ColumnReference, OutputColumn
+from gpugda.query.shapes import QUERIES, all_names, rewrite, substitute
+from gpugda.query.walk import walk
+from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from gpugda.plan.facts import Facts
+    from gpugda.query.query_graph import SortKey
+
+__all__ = ["project_late"]
+
+
+def project_late(tree: logical.Logical, facts: Facts) -> logical.Logical:
+    """The tree with such columns in a projection above the rows that the bounds keep."""
+    sort = tree.input if isinstance(tree, logical.Slice) else tree
+    if isinstance(sort, logical.Sort) and isinstance(sort.input, logical.Project):
+        late = _late_columns(sort.keys, sort.input)
+        if late:
+            columns, ordered = _split(sort.keys, sort.input, late)
+            below = replace(tree, input=ordered) if isinstance(tree, logical.Slice) else ordered
+            tree = logical.Project(below, columns)
+    return logical.with_children(tree, lambda each: project_late(each, facts))
+
+
+def _late_columns(keys: tuple[SortKey, ...], project: logical.Project) -> list[OutputColumn]:
+    if isinstance(project.input, logical.Aggregate):
+        return []
+    in_keys = {
+        part.position
+        for key in keys
+        for part in walk(key.expression)
+        if isinstance(part, ColumnReference)
+    }
+    return [
+        column
+        for number, column in enumerate(project.columns)
+        if number not in in_keys
+        and may_fail(column, project.input)
+        and not any(isinstance(part, QUERIES) for part in walk(column.expression))
+    ]
+
+
+def _split(
+    keys: tuple[SortKey, ...], project: logical.Project, late: list[OutputColumn]
+) -> tuple[tuple[OutputColumn, ...], logical.Sort]:
+    """All columns, and the sort of the early ones and of the variables that late ones read."""
+    early = [column for column in project.columns if column not in late]
+    hiding = {each.name for each in early if _variable(each.expression) != each.name}
+    read = all_names(column.expression for column in late)
+    below = {name: f"\0late {name}" if name in hiding else name for name in read}
+
+    def renamed(part: ast.Expression) -> ast.Expression | None:
+        name = _variable(part)
+        return ast.Variable(part.span, below[name]) if name in below else None
+
+    def placed(part: ast.Expression) -> ast.Expression | None:
+        if not isinstance(part, ColumnReference):
+            return None
+        return ColumnReference(part.span, places[part.position])
+
+    places = {number: early.index(c) for number, c in enumerate(project.columns) if c in early}
+    columns = tuple(
+        replace(c, expression=substitute(c.expression, renamed, ()))
+        if c in late
+        else _passed(c.name, c.name)
+        for c in project.columns
+    )
+    carried = [
+        _passed(below[name], name)
+        for name in sorted(read - {column.name for column in early if column.name not in hiding})
+    ]
+    moved = tuple(replace(key, expression=rewrite(key.expression, placed)) for key in keys)
+    return columns, logical.Sort(replace(project, columns=(*early, *carried)), moved)
+
+
+def _variable(expression: ast.Expression) -> str:
+    return expression.name if isinstance(expression, ast.Variable) else ""
+
+
+def _passed(name: str, variable: str) -> OutputColumn:
+    return OutputColumn(name, ast.Variable(Span(0, 0), variable))

@@ -1,0 +1,37 @@
+"""Makes ``LIMIT 0`` of a condition that never holds, as Neo4j does: no row below it is computed.
+
+So ``UNWIND [0, 1] AS x WITH 1 / x AS c WHERE 1 = 2 RETURN c`` has no row, and is no error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpugda.plan import logical
+from gpugda.query import ast
+from gpugda.query.constants import never_holds
+from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from gpugda.plan.facts import Facts
+
+__all__ = ["read_nothing"]
+
+
+def read_nothing(tree: logical.Logical, facts: Facts) -> logical.Logical:
+    """The tree with no rows below each filter, and each pattern, whose condition never holds."""
+    tree = logical.with_children(tree, lambda each: read_nothing(each, facts))
+    match tree:
+        case logical.Filter() if any(map(never_holds, tree.predicates)):
+            return _no_rows(tree.input)
+        case logical.Match() if any(map(never_holds, tree.graph.predicates)):
+            if not isinstance(tree.input, logical.Unit | logical.Argument):
+                return replace(tree, input=_no_rows(tree.input))
+    return tree
+
+
+def _no_rows(tree: logical.Logical) -> logical.Logical:
+    while isinstance(tree, logical.Filter):
+        tree = tree.input
+    return logical.Slice(tree, None, ast.Literal(Span(0, 0), 0))
