@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from gpugda.execute.lower import lower
 from gpugda.execute.pipeline import one_pattern
+from gpugda.plan.building.build import build_query
 from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import Query
 
@@ -10,6 +12,10 @@ __all__ = ["query_of"]
 
 
 def query_of(text: str) -> Query:
-    found = one_pattern(prepare(text))
+    statement = prepare(text)
+    found = one_pattern(statement)
+    if found is None:  # a rule computes some columns after the sort
+        built = build_query(statement.tree)
+        _, found = lower(built.tree, built.columns, text)
     assert found is not None, text
     return found

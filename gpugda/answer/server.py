@@ -577,15 +577,16 @@ def _of_server(facts: ServerFacts) -> dict[str, Any]:
 def _device_deadline(request: Request, verdict: Verdict) -> float | None:
     """Deadline of the device: the request's own, or one that leaves enough time for the database.
 
-    If the database is expected to answer in time, half of the time that is left is its own: its
-    expected time may be far too low.
+    Half of the time that is left is the database's own, as its expected time may be far too low;
+    more, if it is expected to need more and still to be in time.
     """
     now, deadlines = time.monotonic(), []
     if verdict.give_up_after is not None:
         deadlines.append(now + verdict.give_up_after)
     if request.deadline is not None:
-        left, needed = request.deadline - now, _RESERVE_FACTOR * verdict.native_seconds
-        deadlines.append(request.deadline - (max(needed, left / 2) if 0 < needed < left else 0.0))
+        left, native = request.deadline - now, verdict.native_seconds
+        needed = (each for each in (left / 2, native, _RESERVE_FACTOR * native) if each < left)
+        deadlines.append(request.deadline - max(needed))
     return min(deadlines, default=None)
 
 

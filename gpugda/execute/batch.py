@@ -10,6 +10,7 @@ import numpy as np
 from gpugda.data.values.chunked_column import ChunkedColumn, can_be_chunked
 from gpugda.data.values.columns import Column, ColumnKind, concatenate
 from gpugda.data.values.dictionaries import ObjectDictionary
+from gpugda.deadline import check_time
 from gpugda.expressions.lists import ColumnLists, PathRows, joined_lists
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values, take
 from gpugda.expressions.temporal.rows import joined_moments
@@ -59,6 +60,7 @@ def stacked(tables: Sequence[RowTable]) -> RowTable:
 
 
 def _joined(pieces: Sequence[Operand], counts: Sequence[int]) -> Operand:
+    check_time()
     first = pieces[0]
     if isinstance(first, Constant) and all(_same(first, piece) for piece in pieces):
         return first

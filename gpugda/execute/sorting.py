@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
-from gpugda.deadline import checked
+from gpugda.deadline import check_time, checked
 from gpugda.expressions.operands import Constant, Operand, take, used_codes
 from gpugda.expressions.temporal.moment_columns import moments_of
 from gpugda.expressions.text_columns import refuse_unknown_order
@@ -23,6 +23,7 @@ __all__ = [
     "float_order",
     "order_codes",
     "order_keys",
+    "sorted_places",
     "sorted_rows",
     "stable_order",
     "stable_order_of_keys",
@@ -30,10 +31,13 @@ __all__ = [
 ]
 
 _AFTER_ALL_FLOATS = np.int64(2**63 - 1)
+_RUN: Final = 1 << 19
+"""Objects that are sorted between two checks of the deadline."""
 
 
 def order_keys(operand: Operand) -> list[NDArray[Any]]:
     """The sort keys of an operand, most significant first; null sorts last. Constants have none."""
+    check_time()
     if isinstance(operand, Constant):
         return []
     if operand.valid is None or operand.valid.all():
@@ -75,11 +79,23 @@ def _object_order(column: Column) -> NDArray[np.int64]:
     keys = [order_key(value) for value in checked(dictionary.values(used.astype(np.int32)))]
     ranks = np.zeros(len(keys), dtype=np.int64)
     rank, before = -1, None
-    for place in sorted(range(len(keys)), key=keys.__getitem__):
+    for place in checked(sorted_places(keys)):
         rank += keys[place] != before
         before = keys[place]
         ranks[place] = rank
     return ranks[places]
+
+
+def sorted_places(keys: Sequence[Any], run: int = _RUN) -> list[int]:
+    """Places of the keys in their order; sorts runs of them, which the last sort only merges."""
+    places = list(range(len(keys)))
+    for start in range(0, len(keys), run):
+        check_time()
+        places[start : start + run] = sorted(places[start : start + run], key=keys.__getitem__)
+    check_time()
+    if len(keys) > run:
+        places.sort(key=keys.__getitem__)
+    return places
 
 
 _BITS: Final = 64
@@ -89,6 +105,7 @@ _FEW: Final = 1 << 10
 
 def stable_order(key: NDArray[Any]) -> NDArray[np.int64]:
     """Row numbers sorted by a key of signed integers."""
+    check_time()
     count = len(key)
     if count <= _FEW:
         return np.argsort(key, kind="stable")
@@ -142,6 +159,7 @@ def _packed(rising: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
     packed = (rising >> dropped) << behind
     packed |= np.arange(count, dtype=np.uint64)
     packed.sort()
+    check_time()
     order = (packed & ((np.uint64(1) << behind) - np.uint64(1))).astype(np.int64)
     if dropped:
         packed >>= behind

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gpugda.data.values.columns import Column, ColumnKind, constant_null
 from gpugda.data.values.dictionaries import ObjectDictionary, StringDictionary
+from gpugda.deadline import check_time
 from gpugda.values import Entity
 
 if TYPE_CHECKING:
@@ -125,7 +126,10 @@ def validity(operand: Operand) -> Flags:
 
 def take(operand: Operand, rows: NDArray[Any]) -> Operand:
     """The rows at these positions, or of a mask."""
-    return operand if isinstance(operand, Constant) else operand.take(rows)
+    if isinstance(operand, Constant):
+        return operand
+    check_time()
+    return operand.take(rows)
 
 
 def as_column(operand: Operand, row_count: int) -> Column:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind
+from gpugda.deadline import check_time, checked
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.aggregation.distinct_counts import distinct_counts
 from gpugda.execute.aggregation.grouped_rows import Rows
@@ -68,6 +69,7 @@ def aggregate(
         known = sum_of_known_floats(operand, groups)
         if known is not None:
             return known
+    check_time()
     rows = _with_values(operand, groups, row_count, weights)
     if distinct and name == "count":
         return _count_once(rows)
@@ -219,11 +221,11 @@ def _folded(name: str, rows: Rows, further: Sequence[Operand], groups: Groups) -
     assert found is not None
     values, offsets = rows.sorted()
     places, distinct = distinct_values(values, len(values))
-    items = [distinct[place] for place in places.tolist()]
+    items = [distinct[place] for place in checked(places.tolist())]
     more = [_constants(each, groups) for each in further]
     results: list[Any] = []
     bounds = offsets.tolist()
-    for group in range(rows.groups):
+    for group in checked(range(rows.groups)):
         arguments = [each[group] for each in more]
         results.append(found.fold(items[bounds[group] : bounds[group + 1]], *arguments))
     return column_of(results)

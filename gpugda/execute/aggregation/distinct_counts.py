@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gpugda.deadline import check_time
 from gpugda.execute.aggregation.row_codes import (
     LARGEST_CODE,
     RowKey,
@@ -66,6 +67,7 @@ def _windows(
 ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
     """Windows of rows with codes that combine group and value; the group is the high part."""
     for start in range(0, len(group_of), _WINDOW):
+        check_time()
         rows = slice(start, start + _WINDOW)
         codes = group_of[rows] * count
         codes += codes_of_rows(keys, rows)
@@ -89,6 +91,7 @@ def _by_order(
     made: NDArray[Any] = np.empty(len(group_of), dtype=dtype)
     for rows, codes in _windows(keys, count, group_of):
         made[rows] = codes
+    check_time()
     made.sort()
     different = made[_starts(made)]
     if count > 1:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.deadline import check_time
 from gpugda.execute.aggregation.row_codes import (
     RowKey,
     codes_of_rows,
@@ -112,6 +113,7 @@ def _groups_by_table(keys: Sequence[RowKey], count: int, row_count: int) -> Grou
     firsts: list[NDArray[np.int64]] = []
     known = 0
     for start in range(0, row_count, _WINDOW):
+        check_time()
         codes = codes_of_rows(keys, slice(start, start + _WINDOW))
         numbers = found[: len(codes)]
         np.take(table, codes, out=numbers, mode="clip")  # all codes are in range

@@ -26,13 +26,11 @@ __all__ = ["project_late"]
 
 def project_late(tree: logical.Logical, facts: Facts) -> logical.Logical:
     """The tree with such columns in a projection above the rows that the bounds keep."""
-    sort = tree.input if isinstance(tree, logical.Slice) else tree
-    if isinstance(sort, logical.Sort) and isinstance(sort.input, logical.Project):
-        late = _late_columns(sort.keys, sort.input)
-        if late:
-            columns, ordered = _split(sort.keys, sort.input, late)
-            below = replace(tree, input=ordered) if isinstance(tree, logical.Slice) else ordered
-            tree = logical.Project(below, columns)
+    match tree:
+        case logical.Slice(input=logical.Sort(input=logical.Project() as project, keys=keys)):
+            if late := _late_columns(keys, project):
+                columns, ordered = _split(keys, project, late)
+                tree = logical.Project(replace(tree, input=ordered), columns)
     return logical.with_children(tree, lambda each: project_late(each, facts))
 
 

@@ -291,7 +291,8 @@ def test_waiting_for_the_compiler_says_nothing_about_a_query(open_answers, monke
     [
         (1.0, 50),  # half of the limit is the database's, as the estimate may be too low
         (40.0, 40),
-        (80.0, 100),  # the database would not be ready in time
+        (80.0, 20),  # the database needs what it is expected to need, without a margin
+        (200.0, 50),  # it may still be ready in time, as the estimate may be too high
     ],
 )
 def test_enough_of_the_users_time_limit_is_left_for_the_database(
