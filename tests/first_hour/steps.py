@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 BIN = Path(sys.executable).parent
-SECONDS = 240
+SECONDS = 600
 """Time limit of one command; generous, as it only ends hanging ones."""
 WIDTH = 150
 
