@@ -16,7 +16,9 @@ from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns, path_lists
 from gpugda.execute.paths.bound_lists import follows_bound_list
 from gpugda.execute.paths.device_searches import DeviceSearches
-from gpugda.execute.paths.reach import reached
+from gpugda.execute.paths.distinct_pairs import DistinctPairs
+from gpugda.execute.paths.path_choice import Ends
+from gpugda.execute.paths.reach import Reach
 from gpugda.execute.paths.steps import Steps, StepsCache
 from gpugda.execute.paths.trail_sets import (
     MAX_NUMBERED,
@@ -108,6 +110,10 @@ class Expand(Operator):
             keeps = follows_bound_list(batch, asked.given) if asked.given else None
             if self.most is not None:
                 keeps = _bounded(steps.forwards, asked.maximum, self.most)
+            if target is not None and not self._walks(steps):
+                found = self._joined(steps, rows, starts, target, context)
+                yield replace(self._batch(batch, found, context), distinct=batch.distinct)
+                continue
             # A search returns each end once per row.
             distinct = batch.distinct and not self._walks(steps)
             avoids = self._avoids(batch, context)
@@ -139,23 +145,41 @@ class Expand(Operator):
         some, start_of = np.unique(starts, return_inverse=True)
         order = rows[np.argsort(start_of, kind="stable")]
         bounds = offsets_of(start_of, len(some))
-        found = reached(
+        for reached_starts, nodes in self._reach(steps, context).ends(some):
+            if len(some) == len(starts):
+                yield _unread(order[reached_starts], nodes)
+                continue
+            paths, places = entries_of(bounds, reached_starts)
+            yield _unread(order[places], nodes[paths])
+
+    def _reach(self, steps: Steps, context: ExecutionContext) -> Reach:
+        asked = self.asked
+        return Reach(
             steps.forwards,
-            some,
+            lambda: steps.backwards,
             asked.maximum,
             context.check,
             undirected=asked.direction is Direction.BOTH,
             with_start=asked.minimum == 0,
-            device=DeviceSearches(context, self, lambda: steps.backwards),
+            device=DeviceSearches(context, self),
         )
-        for reached_starts, nodes in found:
-            if len(some) == len(starts):
-                walked = np.zeros((len(nodes), 0), dtype=np.uint32)
-                yield Level(order[reached_starts], nodes, walked)
-                continue
-            paths, places = entries_of(bounds, reached_starts)
-            walked = np.zeros((len(paths), 0), dtype=np.uint32)
-            yield Level(order[places], nodes[paths], walked)
+
+    def _joined(
+        self,
+        steps: Steps,
+        rows: NDArray[np.int64],
+        starts: NDArray[np.uint32],
+        target: Column,
+        context: ExecutionContext,
+    ) -> Level:
+        """The rows whose first node reaches their last node, each once."""
+        if target.valid is not None:
+            there = target.valid[rows]
+            rows, starts = rows[there], starts[there]
+        pairs = DistinctPairs(Ends(rows, starts, target.values[rows]), np.arange(len(rows)))
+        joined = self._reach(steps, context).joined(pairs.ends.starts, pairs.ends.ends)
+        places = np.sort(pairs.places(np.flatnonzero(joined)))
+        return _unread(rows[places], target.values[rows[places]])
 
     def _batch(self, batch: Batch, level: Level, context: ExecutionContext) -> Batch:
         asked = self.asked
@@ -239,6 +263,11 @@ class Expand(Operator):
         asked = self.asked
         upper = "" if asked.maximum is None else asked.maximum
         return f"expand {asked.mode} *{asked.minimum}..{upper} from {asked.start} to {asked.end}"
+
+
+def _unread(rows: NDArray[np.int64], ends: NDArray[np.uint32]) -> Level:
+    """Paths whose relationships are not read."""
+    return Level(rows, ends, np.zeros((len(rows), 0), dtype=np.uint32))
 
 
 def _bounded(

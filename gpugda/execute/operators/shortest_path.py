@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from gpugda.execute.paths.distinct_pairs import DistinctPairs
 from gpugda.execute.paths.pair_trails import PairTrails
 from gpugda.execute.paths.path_choice import AtMost, Ends, Shortest
 from gpugda.execute.paths.paths_by_length import paths_by_length
-from gpugda.execute.paths.shortest import shortest_paths
+from gpugda.execute.paths.shortest import distances, shortest_paths
 from gpugda.execute.paths.steps import Steps, StepsCache
 from gpugda.execute.paths.trails import Level
 from gpugda.execute.seeds import entity_column
@@ -130,34 +131,37 @@ class ShortestPath(Operator):
     def _chosen(
         self, batch: Batch, steps: Steps, asked: Ends, context: ExecutionContext, *, every: bool
     ) -> Iterator[Level]:
+        if not steps.residuals:
+            for level in chain(
+                (_empty_paths(asked),), self._searched(steps, asked, context, every)
+            ):
+                yield Level(asked.rows[level.rows], level.ends, level.relationships)
+            return
         choice = Shortest(len(asked.rows), every)
-        levels = self._searched(steps, asked, context, every=every or bool(steps.residuals))
-        for level in (_empty_paths(asked), *levels):
+        for level in (_empty_paths(asked), *self._searched(steps, asked, context, True)):
             yield self._taken(batch, steps, asked, level, choice, context)
         left = np.flatnonzero(~choice.satisfied)
-        if steps.residuals and len(left):
+        if len(left):
             # No path of least length satisfies the predicates.
             longer = Shortest(len(left), every)
             yield from self._by_length(batch, steps, asked.taken(left), longer, context)
 
     def _searched(
-        self, steps: Steps, asked: Ends, context: ExecutionContext, *, every: bool
+        self, steps: Steps, asked: Ends, context: ExecutionContext, every: bool
     ) -> Iterator[Level]:
         """Shortest paths of pairs of distinct nodes; each pair is searched once."""
-        back = steps.backwards
         pairs = DistinctPairs(asked, np.flatnonzero(asked.starts != asked.ends))
-        found = shortest_paths(
-            steps.forwards,
-            back,
-            pairs.ends.starts,
-            pairs.ends.ends,
-            self.asked.maximum,
-            context.check,
-            every=every,
-            device=DeviceSearches(context, self, lambda: back),
-        )
-        for level in found:
-            yield pairs.of_places(level)
+        starts, ends = pairs.ends.starts, pairs.ends.ends
+        given = steps.forwards, steps.backwards, starts, ends, self.asked.maximum, context.check
+        device = DeviceSearches(context, self)
+        if every or self.wanted or steps.residuals:
+            for level in shortest_paths(*given, every=every, device=device):
+                yield pairs.of_places(level)
+            return
+        # Nothing of a path is read: it is enough that there is one.
+        joined = np.flatnonzero(distances(*given, device))
+        unread = np.zeros((len(joined), 0), dtype=np.uint32)
+        yield pairs.of_places(Level(joined, ends[joined], unread))
 
     def _by_length(
         self,
@@ -239,7 +243,7 @@ class SelectedPaths(ShortestPath):
         rest = np.arange(len(asked.rows))
         if self.asked.most == 1 and self.asked.minimum <= 1 and not steps.residuals:
             # A shortest walk between two nodes repeats no node, so no relationship either.
-            for level in self._searched(steps, asked, context, every=self.every):
+            for level in self._searched(steps, asked, context, self.every):
                 yield Level(asked.rows[level.rows], level.ends, level.relationships)
             rest = np.flatnonzero(asked.starts == asked.ends)
         if len(rest) and not steps.residuals:
@@ -255,7 +259,7 @@ class SelectedPaths(ShortestPath):
         back = steps.backwards
         pairs = DistinctPairs(asked, np.arange(len(asked.rows)))
         bounds = self.asked.minimum, self.asked.maximum
-        device = DeviceSearches(context, self, lambda: back)
+        device = DeviceSearches(context, self)
         trails = PairTrails(bounds, self.asked.most, self.asked.by_group, context.check, device)
         found = trails.of(steps.forwards, back, pairs.ends.starts, pairs.ends.ends)
         while True:

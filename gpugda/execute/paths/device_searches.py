@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpugda.data.integer_sets import unique_values
 from gpugda.device.launch.path_levels import SEARCHES_A_WORD
+from gpugda.execute.paths.frontier import SECONDS_PER_ENTRY
 from gpugda.execute.paths.trails import Level
 from gpugda.match.special.path_search import searches_that_fit
 from gpugda.match.special.walk_search import WalkSearches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from numpy.typing import NDArray
 
@@ -28,13 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceSearches"]
 
-_Made = TypeVar("_Made")
 _MAX_SEARCHES: Final = 1 << 10
 """Most searches that run together."""
 _LEVELS: Final = 8
 _MAX_LEVELS: Final = 32
-_SECONDS_PER_ENTRY: Final = 30e-9
-"""Measured host seconds per entry that a search reads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,12 +41,10 @@ class DeviceSearches:
     Args:
         context: Context of the run.
         operator: The operator whose report records the searches.
-        backwards: Returns the reversed adjacency.
     """
 
     context: ExecutionContext
     operator: object
-    backwards: Callable[[], Adjacency]
 
     def reach_pays(self, steps: Adjacency, starts: int, maximum: int | None) -> bool:
         """True if reachability from this many starts is expected to be faster on the device."""
@@ -58,7 +53,7 @@ class DeviceSearches:
         looks, step = 0.0, entries / max(nodes, 1)
         for level in range(1, levels + 1):
             looks = min(float(entries), looks + step**level)
-        seconds = starts * looks * _SECONDS_PER_ENTRY
+        seconds = starts * looks * SECONDS_PER_ENTRY
         return self._fits_memory(steps) and self._seconds(steps, starts, levels) < seconds
 
     def shortest_pay(self, steps: Adjacency, sources: int, seconds: float) -> bool:
@@ -81,7 +76,7 @@ class DeviceSearches:
     def reached(
         self, starts: Nodes, backwards: Adjacency, maximum: int | None, *, with_start: bool
     ) -> Iterator[tuple[Indexes, Nodes]]:
-        """As `reach.reached`; follows directed relationships unless ``with_start`` is set."""
+        """As `Reach.ends`; follows directed relationships unless ``with_start`` is set."""
         for first, searches, chunk in self._chunks(backwards, starts, every=True):
             numbers, nodes = searches.reached(chunk, maximum, with_start=with_start)
             yield numbers + first, nodes
@@ -97,17 +92,39 @@ class DeviceSearches:
         every: bool,
     ) -> Generator[Level, None, Indexes]:
         """As `shortest.shortest_paths`; returns the pairs left to the host."""
-        few_ends = len(unique_values(ends)) < len(unique_values(starts))
-        one, other = (ends, starts) if few_ends else (starts, ends)
-        sources, source_of = np.unique(one, return_inverse=True)
-        pulled = steps if few_ends else backwards
+        left = [np.zeros(0, dtype=np.int64)]
+        asked = _Asked.of(steps, backwards, starts, ends)
+        for searches, chunk, rows, pairs in self._asked(asked, every=every):
+            found = searches.shortest(chunk, *pairs, maximum)
+            while True:
+                try:
+                    of, walked = next(found)
+                except StopIteration as end:
+                    left.append(rows[end.value])
+                    break
+                # Paths are read from the search's last node back to its source.
+                walked = walked if asked.few_ends else walked[:, ::-1]
+                yield Level(rows[of], ends[rows[of]], walked)
+        return np.concatenate(left)
 
-        def level(pairs: Indexes, walked: Nodes) -> Level:
-            # Paths are read from the search's last node back to its source.
-            return Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
+    def distances(
+        self,
+        steps: Adjacency,
+        backwards: Adjacency,
+        starts: Nodes,
+        ends: Nodes,
+        maximum: int | None,
+    ) -> tuple[Indexes, Indexes]:
+        """Lengths of the shortest walks of at least one relationship; and the pairs left.
 
-        found = self._shortest(pulled, sources, source_of, other, maximum, every=every)
-        return (yield from _each(level, found))
+        The length is 0 if no walk joins a pair's nodes, which may be the same node.
+        """
+        lengths, left = np.zeros(len(starts), dtype=np.int64), [np.zeros(0, dtype=np.int64)]
+        asked = _Asked.of(steps, backwards, starts, ends)
+        for searches, chunk, rows, pairs in self._asked(asked, every=False):
+            lengths[rows], waiting = searches.distances(chunk, *pairs, maximum)
+            left.append(rows[waiting])
+        return lengths, np.concatenate(left)
 
     def walks(self, pulled: Adjacency, sources: Nodes) -> Iterator[tuple[int, int, DeviceWalks]]:
         """Walks from as many sources as fit at a time; yields first source number and count too.
@@ -118,36 +135,14 @@ class DeviceSearches:
             with searches.walks(chunk) as walks:
                 yield first, len(chunk), walks
 
-    def _shortest(
-        self,
-        pulled: Adjacency,
-        sources: Nodes,
-        source_of: Indexes,
-        others: Nodes,
-        maximum: int | None,
-        *,
-        every: bool,
-    ) -> Generator[tuple[Indexes, Nodes], None, Indexes]:
-        """Pair numbers and their shortest paths from the other end to the source.
-
-        Returns the numbers of pairs that need more levels than fit in memory.
-
-        Args:
-            pulled: Per node, the relationships by which a search can enter it.
-            sources: Distinct source nodes.
-            source_of: Source number of each pair.
-            others: The other node of each pair.
-            maximum: Most relationships; None for no bound.
-            every: True for all shortest paths of a pair, False for one.
-        """
-        left = [np.zeros(0, dtype=np.int64)]
-        for first, searches, chunk in self._chunks(pulled, sources, every=every):
-            rows = np.flatnonzero((source_of >= first) & (source_of < first + len(chunk)))
-            asked = source_of[rows] - first, others[rows].astype(np.int64)
-            found = searches.shortest(chunk, *asked, maximum)
-            waiting = yield from _each(partial(_numbered, rows), found)
-            left.append(rows[waiting])
-        return np.concatenate(left)
+    def _asked(
+        self, asked: _Asked, *, every: bool
+    ) -> Iterator[tuple[WalkSearches, Nodes, Indexes, tuple[Indexes, Indexes]]]:
+        """Yields as many sources as fit, rows of their pairs, and each one's source and node."""
+        for first, searches, chunk in self._chunks(asked.pulled, asked.sources, every=every):
+            of = asked.source_of
+            rows = np.flatnonzero((of >= first) & (of < first + len(chunk)))
+            yield searches, chunk, rows, (of[rows] - first, asked.others[rows].astype(np.int64))
 
     def _chunks(
         self, steps: Adjacency, sources: Nodes, *, every: bool
@@ -163,20 +158,27 @@ class DeviceSearches:
         report.steps.append(f"searched from {len(sources):,} nodes, {size:,} at a time")
 
 
-def _each(
-    make: Callable[[Indexes, Nodes], _Made],
-    found: Generator[tuple[Indexes, Nodes], None, Indexes],
-) -> Generator[_Made, None, Indexes]:
-    """Applies ``make`` to each result; returns the generator's return value."""
-    while True:
-        try:
-            pairs, walked = next(found)
-        except StopIteration as end:
-            left: Indexes = end.value
-            return left
-        yield make(pairs, walked)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """Pairs that are searched from their first or last nodes, whichever are fewer.
 
+    Args:
+        pulled: Per node, the relationships by which a search can enter it.
+        sources: Distinct source nodes.
+        source_of: Source number of each pair.
+        others: The other node of each pair.
+        few_ends: True if the sources are last nodes.
+    """
 
-def _numbered(rows: Indexes, pairs: Indexes, walked: Nodes) -> tuple[Indexes, Nodes]:
-    """Translates pair numbers of a chunk to numbers among all pairs."""
-    return rows[pairs], walked
+    pulled: Adjacency
+    sources: Nodes
+    source_of: Indexes
+    others: Nodes
+    few_ends: bool
+
+    @classmethod
+    def of(cls, steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes) -> _Asked:
+        few_ends = len(unique_values(ends)) < len(unique_values(starts))
+        one, other = (ends, starts) if few_ends else (starts, ends)
+        sources, source_of = np.unique(one, return_inverse=True)
+        return cls(steps if few_ends else backwards, sources, source_of, other, few_ends)

@@ -1,4 +1,4 @@
-"""The k shortest trails of each pair of nodes: chooses the device or the host for the walks."""
+"""The k shortest trails of each pair of nodes, by walks on the device if these pay."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ import numpy as np
 
 from gpugda.data.integer_sets import unique_values
 from gpugda.execute.paths.compact import compacted
-from gpugda.execute.paths.host_walks import HostWalks, walks_that_fit
+from gpugda.execute.paths.frontier import SECONDS_PER_ENTRY
 from gpugda.execute.paths.selected_trails import TrailsAsked, selected_trails
-from gpugda.execute.paths.shared_searches import host_seconds
-from gpugda.execute.paths.trails import Level
+from gpugda.execute.paths.trails import Level, renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator
 
     from numpy.typing import NDArray
 
     from gpugda.data.adjacency import Adjacency
     from gpugda.execute.paths.device_searches import DeviceSearches
-    from gpugda.execute.paths.selected_trails import Walks
 
     Indexes = NDArray[np.int64]
     Nodes = NDArray[np.uint32]
@@ -38,7 +36,7 @@ class PairTrails:
         most: Number of trails, or of lengths.
         by_group: True if ``most`` counts lengths, each with all of its trails.
         check: Called often; raises when the deadline has passed.
-        device: Device searches, used if they are faster; None for the host only.
+        device: Device searches, used if they are faster; without them all pairs are left.
     """
 
     bounds: tuple[int, int | None]
@@ -67,7 +65,7 @@ class PairTrails:
             one, other = (numbers[each[some]].astype(np.uint32) for each in (starts, ends))
             steps, backwards = compact.steps, compact.renumbered(backwards)
         found = self._walked(steps, backwards, one, other)
-        left = yield from _numbered(found, some, ends)
+        left = yield from renumbered(found, some, ends)
         if self.bounds[0] == 0:
             closed = starts == ends
             closed[some[left]] = False
@@ -86,7 +84,11 @@ class PairTrails:
         bounds = minimum, len(steps.neighbours) if maximum is None else maximum
         begun = ((starts == ends) & (minimum == 0)).astype(np.int64)
         left, done = [np.zeros(0, dtype=np.int64)], np.zeros(len(starts), dtype=np.bool_)
-        for first, count, walks in self._opened(pulled, sources, len(starts)):
+        # The other search reads all relationships once per end.
+        seconds = len(unique_values(ends)) * len(steps.neighbours) * SECONDS_PER_ENTRY
+        if self.device is None or not self.device.shortest_pay(pulled, len(sources), seconds):
+            return np.arange(len(starts))
+        for first, count, walks in self.device.walks(pulled, sources):
             rows = np.flatnonzero((source_of >= first) & (source_of < first + count))
             done[rows] = True
             numbers, nodes = source_of[rows] - first, other[rows].astype(np.int64)
@@ -97,30 +99,3 @@ class PairTrails:
                 # Trails are read from the last node of the walks back to their source.
                 yield Level(rows[pairs], ends[rows[pairs]], walked if few_ends else walked[:, ::-1])
         return np.concatenate([*left, np.flatnonzero(~done)])
-
-    def _opened(
-        self, pulled: Adjacency, sources: Nodes, pairs: int
-    ) -> Iterator[tuple[int, int, Walks]]:
-        """Walks from as many sources as fit together, with the first source's number and count."""
-        seconds = host_seconds(pulled, pairs, len(sources)).shared
-        if self.device is not None and self.device.shortest_pay(pulled, len(sources), seconds):
-            yield from self.device.walks(pulled, sources)
-            return
-        size = walks_that_fit(pulled)
-        for first in range(0, len(sources) if size else 0, max(size, 1)):
-            chunk = sources[first : first + size]
-            yield first, len(chunk), HostWalks(pulled, chunk, self.check)
-
-
-def _numbered(
-    found: Generator[Level, None, Indexes], rows: Indexes, ends: Nodes
-) -> Generator[Level, None, Indexes]:
-    """Translates pair numbers to numbers among all pairs; returns the generator's return value."""
-    while True:
-        try:
-            level = next(found)
-        except StopIteration as end:
-            left: Indexes = end.value
-            return left
-        taken = rows[level.rows]
-        yield Level(taken, ends[taken], level.relationships)

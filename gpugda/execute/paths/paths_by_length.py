@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.integer_sets import unique_values
-from gpugda.execute.entry_windows import entries_of
+from gpugda.execute.paths.frontier import Frontier, new_depths
 from gpugda.execute.paths.trails import Level, trails
 
 if TYPE_CHECKING:
@@ -131,16 +130,9 @@ def distances_to(
     backwards: Adjacency, targets: NDArray[np.uint32], check: Callable[[], None]
 ) -> NDArray[np.int32]:
     """``int32[targets, n]``: distance from each node to each target, or ``_UNREACHABLE``."""
-    count = len(backwards.offsets) - 1
-    found = np.full(len(targets) * count, _UNREACHABLE, dtype=np.int32)
-    keys = np.arange(len(targets)) * count + targets
-    depth = 0
-    while len(keys):
-        check()
-        found[keys] = depth
-        depth += 1
-        rows, nodes = np.divmod(keys, count)
-        places, entries = entries_of(backwards.offsets, nodes)
-        next_keys = rows[places] * count + backwards.neighbours[entries]
-        keys = unique_values(next_keys[found[next_keys] == _UNREACHABLE])
-    return found.reshape(len(targets), count)
+    count = backwards.node_count
+    depths = new_depths(len(targets), count)
+    search = Frontier(backwards, targets, depths)
+    while len(search.keys):
+        search.grow(check)
+    return np.where(depths < 0, _UNREACHABLE, depths).reshape(len(targets), count)

@@ -8,12 +8,14 @@ paths with different first relationships closes a trail.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.execute.paths.compact import compacted
+from gpugda.execute.paths.frontier import Frontier, new_depths
+from gpugda.execute.paths.shortest import distances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,202 +25,156 @@ if TYPE_CHECKING:
     from gpugda.data.adjacency import Adjacency
     from gpugda.execute.paths.device_searches import DeviceSearches
 
-__all__ = ["reached"]
+    Indexes = NDArray[np.int64]
+    Nodes = NDArray[np.uint32]
+
+__all__ = ["Reach"]
 
 _MAX_KEYS = 1 << 24
 
 
-def reached(
-    steps: Adjacency,
-    starts: NDArray[np.uint32],
-    maximum: int | None,
-    check: Callable[[], None],
-    *,
-    undirected: bool,
-    with_start: bool,
-    device: DeviceSearches | None = None,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
-    """Yields pairs of a start's number and a node that a trail from it reaches, each pair once.
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach:
+    """Which nodes trails lead to.
 
     Args:
         steps: Adjacency that a step follows.
-        starts: Start nodes.
+        backwards: Returns the same relationships, reversed.
         maximum: Most relationships; None for no bound.
         check: Called often; raises when the deadline has passed.
         undirected: True if a step can also be walked back.
         with_start: True if the empty path reaches the start; otherwise only a closed trail does.
         device: Device searches, used if they are faster; None for the host only.
     """
-    compact = compacted(steps)
-    on_device = device if compact is None else None
-    if on_device is not None and on_device.reach_pays(steps, len(starts), maximum):
-        back = on_device.backwards()
-        if with_start or not undirected:
-            yield from on_device.reached(starts, back, maximum, with_start=with_start)
+
+    steps: Adjacency
+    backwards: Callable[[], Adjacency]
+    maximum: int | None
+    check: Callable[[], None]
+    undirected: bool
+    with_start: bool
+    device: DeviceSearches | None = None
+
+    def ends(self, starts: Nodes) -> Iterator[tuple[Indexes, Nodes]]:
+        """Yields pairs of a start's number and a node that a trail from it reaches, each once."""
+        steps, compact = self.steps, compacted(self.steps)
+        if compact is not None:
+            numbers = compact.numbers[starts]
+            some = np.flatnonzero(numbers >= 0)
+            if self.with_start:
+                alone = np.flatnonzero(numbers < 0)
+                yield alone, starts[alone]
+            for rows, found in self._on_host(compact.steps, numbers[some].astype(np.uint32)):
+                yield some[rows], compact.nodes[found].astype(np.uint32)
             return
+        if not self._on_device(len(starts)):
+            yield from self._on_host(steps, starts)
+            return
+        assert self.device is not None
         # On the device, a walk that returns by its first relationship would count as closed.
-        for rows, nodes in on_device.reached(starts, back, maximum, with_start=True):
-            others = starts[rows] != nodes
+        apart = self.undirected and not self.with_start
+        given = starts, self.backwards(), self.maximum
+        for rows, nodes in self.device.reached(*given, with_start=self.with_start or apart):
+            others = starts[rows] != nodes if apart else slice(None)
             yield rows[others], nodes[others]
-        rows = _closed(steps, starts, maximum, check)
-        yield rows, starts[rows]
-        return
-    if compact is None:
-        yield from _reached(steps, starts, maximum, check, undirected, with_start)
-        return
-    numbers = compact.numbers[starts]
-    some = np.flatnonzero(numbers >= 0)
-    if with_start:
-        alone = np.flatnonzero(numbers < 0)
-        yield alone, starts[alone]
-    begun = numbers[some].astype(np.uint32)
-    for rows, found in _reached(compact.steps, begun, maximum, check, undirected, with_start):
-        yield some[rows], compact.nodes[found].astype(np.uint32)
+        if apart:
+            rows = np.flatnonzero(self._are_closed(starts))
+            yield rows, starts[rows]
+
+    def joined(self, starts: Nodes, ends: Nodes) -> NDArray[np.bool_]:
+        """For each pair of nodes, True if a trail leads from the first to the second."""
+        same = starts == ends
+        found = np.zeros(len(starts), dtype=np.bool_)
+        if self.with_start:
+            found[same] = True
+        elif same.any():
+            some, some_of = np.unique(starts[same], return_inverse=True)
+            found[same] = self._are_closed(some)[some_of]
+        apart = np.flatnonzero(~same)
+        if len(apart):
+            given = self.steps, self.backwards(), starts[apart], ends[apart]
+            lengths = distances(*given, self.maximum, self.check, self.device)
+            found[apart] = lengths > 0
+        return found
+
+    def _on_device(self, starts: int) -> bool:
+        device = self.device
+        return device is not None and device.reach_pays(self.steps, starts, self.maximum)
+
+    def _on_host(self, steps: Adjacency, starts: Nodes) -> Iterator[tuple[Indexes, Nodes]]:
+        for first, search in self._searches(steps, starts):
+            while len(search.keys) and (self.maximum is None or search.depth < self.maximum):
+                search.grow(self.check)
+                yield search.searches + first, search.nodes.astype(np.uint32)
+            closed = np.flatnonzero(search.closed | self.with_start) + first
+            yield closed, starts[closed]
+
+    def _are_closed(self, starts: Nodes) -> NDArray[np.bool_]:
+        """True for each start to which a closed trail leads back."""
+        found = np.zeros(len(starts), dtype=np.bool_)
+        if not self.undirected and self._on_device(len(starts)):
+            assert self.device is not None
+            lengths, left = self.device.distances(
+                self.steps, self.backwards(), starts, starts, self.maximum
+            )
+            found = lengths > 0
+            if not len(left):
+                return found
+        # The two halves of an undirected trail meet in the middle.
+        halves = 2 if self.undirected else 1
+        for first, search in self._searches(self.steps, starts):
+            while len(search.keys) and (
+                self.maximum is None or halves * search.depth < self.maximum
+            ):
+                search.grow(self.check)
+                search.keep(~search.closed)
+            found[first : first + len(search.closed)] = search.closed
+        return found
+
+    def _searches(self, steps: Adjacency, starts: Nodes) -> Iterator[tuple[int, _Closing]]:
+        """Yields searches from as many starts as fit, and the number of the first one."""
+        node_count = max(steps.node_count, 1)
+        size = max(1, min(_MAX_KEYS // node_count, len(starts)))
+        depths = new_depths(size, node_count)
+        labels = np.zeros(len(depths) if self.undirected else 0, dtype=np.int64)
+        for first in range(0, len(starts), size):
+            chunk = starts[first : first + size]
+            search = _Closing(steps, chunk, depths, labels, self.maximum)
+            try:
+                yield first, search
+            finally:
+                search.clear()
 
 
-def _reached(
-    steps: Adjacency,
-    starts: NDArray[np.uint32],
-    maximum: int | None,
-    check: Callable[[], None],
-    undirected: bool,
-    with_start: bool,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
-    node_count = max(len(steps.offsets) - 1, 1)
-    size = max(1, min(_MAX_KEYS // node_count, len(starts)))
-    depths = np.full(size * node_count, -1, dtype=np.int32)
-    labels = np.zeros(size * node_count if undirected else 0, dtype=np.int64)
-    for first in range(0, len(starts), size):
-        search = _Search(steps, starts[first : first + size], depths, labels, maximum)
-        for rows, nodes in search.run(check, with_start=with_start):
-            yield rows + first, nodes
-
-
-def _closed(
-    steps: Adjacency,
-    starts: NDArray[np.uint32],
-    maximum: int | None,
-    check: Callable[[], None],
-) -> NDArray[np.int64]:
-    """Numbers of the starts on an undirected closed trail."""
-    node_count = max(steps.node_count, 1)
-    size = max(1, min(_MAX_KEYS // node_count, len(starts)))
-    depths = np.full(size * node_count, -1, dtype=np.int32)
-    labels = np.zeros(size * node_count, dtype=np.int64)
-    found = [np.zeros(0, dtype=np.int64)]
-    for first in range(0, len(starts), size):
-        search = _Search(steps, starts[first : first + size], depths, labels, maximum)
-        found.append(search.closed_starts(check) + first)
-    return np.concatenate(found)
-
-
-class _Search:
-    """A search from several starts; a key is start number * node count + node."""
+class _Closing(Frontier):
+    """Searches that note to which of their starts a trail leads back."""
 
     def __init__(
         self,
         steps: Adjacency,
-        starts: NDArray[np.uint32],
+        starts: Nodes,
         depths: NDArray[np.int32],
-        labels: NDArray[np.int64],
+        labels: Indexes,
         maximum: int | None,
     ) -> None:
-        self.steps = steps
+        super().__init__(steps, starts, depths)
         self.starts = starts.astype(np.int64)
-        self.node_count = len(steps.offsets) - 1
-        self.degrees = np.diff(steps.offsets)
-        self.depths = depths
         self.labels = labels
         self.maximum = maximum
         self.closed = np.zeros(len(starts), dtype=np.bool_)
 
-    def run(
-        self, check: Callable[[], None], *, with_start: bool
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
-        """Yields the pairs; restores the depths afterwards."""
-        keys = np.arange(len(self.starts)) * self.node_count + self.starts
-        touched = [keys]
-        self.depths[keys] = depth = 0
-        try:
-            while len(keys) and (self.maximum is None or depth < self.maximum):
-                keys = self._grow(keys, depth, check)
-                depth += 1
-                touched.append(keys)
-                yield self._pairs(keys)
-            rows = np.arange(len(self.starts)) if with_start else np.flatnonzero(self.closed)
-            yield rows, self.starts[rows].astype(np.uint32)
-        finally:
-            for some in touched:
-                self.depths[some] = -1
-
-    def closed_starts(self, check: Callable[[], None]) -> NDArray[np.int64]:
-        """Numbers of starts with closed trails; a start is dropped once its trail is found."""
-        keys = np.arange(len(self.starts)) * self.node_count + self.starts
-        touched = [keys]
-        self.depths[keys] = depth = 0
-        try:
-            # The two halves of a trail meet in the middle.
-            while len(keys) and (self.maximum is None or 2 * depth < self.maximum):
-                keys = self._grow(keys, depth, check)
-                depth += 1
-                touched.append(keys)
-                keys = keys[~self.closed[keys // self.node_count]]
-            return np.flatnonzero(self.closed)
-        finally:
-            for some in touched:
-                self.depths[some] = -1
-
-    def _pairs(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        rows, nodes = np.divmod(keys, self.node_count)
-        return rows, nodes.astype(np.uint32)
-
-    def _grow(
-        self, keys: NDArray[np.int64], depth: int, check: Callable[[], None]
-    ) -> NDArray[np.int64]:
-        found = [keys[:0]]
-        rows, nodes = np.divmod(keys, self.node_count)
-        for first, last in windows_of(self.degrees[nodes]):
-            check()
-            places, entries = entries_of(self.steps.offsets, nodes[first:last])
-            places = places + first
-            there = rows[places] * self.node_count + self.steps.neighbours[entries].astype(np.int64)
-            fresh = np.flatnonzero(self.depths[there] < 0)
-            # Of equal keys, keep the one that wrote last.
-            self.depths[there[fresh]] = fresh
-            fresh = fresh[self.depths[there[fresh]] == fresh]
-            self.depths[there[fresh]] = depth + 1
-            found.append(there[fresh])
-            if len(self.labels):
-                labels = self._labels_of(keys[places], entries, depth)
-                self.labels[there[fresh]] = labels[fresh]
-                self._close_undirected(rows[places], there, labels, entries, depth)
-            else:
-                back = self.steps.neighbours[entries] == self.starts[rows[places]]
-                self.closed[rows[places[back]]] = True
-        return np.concatenate(found)
-
-    def _labels_of(
-        self, keys: NDArray[np.int64], entries: NDArray[np.int64], depth: int
-    ) -> NDArray[np.int64]:
-        """The first relationship of the path that each step extends."""
-        if depth == 0:
-            return self.steps.relationships[entries].astype(np.int64)
-        return self.labels[keys]
-
-    def _close_undirected(
-        self,
-        rows: NDArray[np.int64],
-        there: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        entries: NDArray[np.int64],
-        depth: int,
-    ) -> None:
-        """Marks starts whose steps join paths with different first relationships."""
+    def _stepped(self, keys: Indexes, entries: Indexes, there: Indexes, fresh: Indexes) -> None:
+        rows, taken = keys // self.node_count, self.steps.relationships[entries].astype(np.int64)
         home = self.steps.neighbours[entries] == self.starts[rows]
-        other = np.where(home, self.steps.relationships[entries], self.labels[there])
-        closing = other != labels
-        if depth == 0:
+        if not len(self.labels):
+            self.closed[rows[home]] = True
+            return
+        # The first relationship of the path that each step extends.
+        labels = self.labels[keys] if self.depth else taken
+        self.labels[there[fresh]] = labels[fresh]
+        closing = np.where(home, taken, self.labels[there]) != labels
+        if self.depth == 0:
             closing |= home  # a loop
         if self.maximum is not None:
-            closing &= depth + 1 + self.depths[there] <= self.maximum
+            closing &= self.depth + 1 + self.depths[there] <= self.maximum
         self.closed[rows[closing]] = True

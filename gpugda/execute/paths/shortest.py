@@ -1,23 +1,23 @@
-"""Shortest paths between pairs of nodes, by bidirectional breadth-first search on the host.
+"""Shortest paths between many pairs of nodes, and their lengths.
 
-Pairs that share ends are searched together, see `shared_searches`. The others advance level by
-level, all pairs of a chunk at once. Two arrays hold a depth per pair and node and serve all
-chunks; only touched entries are cleared. Paths are read back from the nodes where the two
-searches met; parallel relationships give separate paths.
+The device searches from one node of all pairs at once. On the host, pairs are searched from both
+ends, in chunks: one growth step extends the shallower side of all pairs of a chunk. Two arrays
+hold a depth per pair and node and serve all chunks; only touched entries are cleared. Paths are
+read back from the nodes where the two searches met; parallel relationships give separate paths.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpugda.data.integer_sets import unique_values
 from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.execute.paths.compact import compacted
-from gpugda.execute.paths.shared_searches import host_seconds, shared_paths
-from gpugda.execute.paths.trails import Level
+from gpugda.execute.paths.frontier import SECONDS_PER_ENTRY, Frontier, new_depths
+from gpugda.execute.paths.trails import Level, renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,16 +27,89 @@ if TYPE_CHECKING:
     from gpugda.data.adjacency import Adjacency
     from gpugda.execute.paths.device_searches import DeviceSearches
 
-__all__ = ["shortest_paths"]
+    Indexes = NDArray[np.int64]
+    Nodes = NDArray[np.uint32]
+
+__all__ = ["distances", "shortest_paths"]
 
 _MAX_DEPTHS = 1 << 24
+_SECONDS_PER_PAIR: Final = 3e-6
+"""Measured."""
+
+
+def _host_seconds(steps: Adjacency, pairs: int) -> float:
+    """Expected host seconds of searches from both nodes of each pair."""
+    entries: float = 3 * len(steps.neighbours) ** 0.5
+    return pairs * (_SECONDS_PER_PAIR + entries * SECONDS_PER_ENTRY)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """Pairs of distinct nodes that a search may join.
+
+    Args:
+        steps: Adjacency that a step follows.
+        backwards: The same relationships, reversed.
+        starts: First nodes.
+        ends: Last nodes, one per first node.
+        numbers: Their numbers among all pairs.
+    """
+
+    steps: Adjacency
+    backwards: Adjacency
+    starts: Nodes
+    ends: Nodes
+    numbers: Indexes
+
+    def pays(self, device: DeviceSearches | None) -> bool:
+        """True if the device is expected to be faster."""
+        if device is None:
+            return False
+        sources = min(len(unique_values(self.starts)), len(unique_values(self.ends)))
+        seconds = _host_seconds(self.steps, len(self.starts))
+        return device.shortest_pay(self.steps, sources, seconds)
+
+    def taken(self, places: Indexes) -> _Pairs:
+        """The pairs at these places."""
+        given = self.starts[places], self.ends[places], self.numbers[places]
+        return _Pairs(self.steps, self.backwards, *given)
+
+    def searches(self, check: Callable[[], None], *, every: bool) -> Iterator[tuple[int, _Search]]:
+        """Yields searches of as many pairs as fit, and the place of the first one."""
+        node_count = max(self.steps.node_count, 1)
+        size = max(1, min(_MAX_DEPTHS // node_count, len(self.starts)))
+        depths = new_depths(size, node_count), new_depths(size, node_count)
+        for first in range(0, len(self.starts), size):
+            chunk = slice(first, first + size)
+            search = _Search(
+                Frontier(self.steps, self.starts[chunk], depths[0]),
+                Frontier(self.backwards, self.ends[chunk], depths[1]),
+                self.ends[chunk],
+                check,
+                every=every,
+            )
+            try:
+                yield first, search
+            finally:
+                search.front.clear()
+                search.back.clear()
+
+
+def _compact_pairs(steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes) -> _Pairs:
+    compact = compacted(steps)
+    if compact is None:
+        return _Pairs(steps, backwards, starts, ends, np.arange(len(starts)))
+    one, other = compact.numbers[starts], compact.numbers[ends]
+    some = np.flatnonzero((one >= 0) & (other >= 0))
+    nodes = one[some].astype(np.uint32), other[some].astype(np.uint32)
+    return _Pairs(compact.steps, compact.renumbered(backwards), *nodes, some)
 
 
 def shortest_paths(
     steps: Adjacency,
     backwards: Adjacency,
-    starts: NDArray[np.uint32],
-    ends: NDArray[np.uint32],
+    starts: Nodes,
+    ends: Nodes,
     maximum: int | None,
     check: Callable[[], None],
     *,
@@ -55,114 +128,42 @@ def shortest_paths(
         every: True for all shortest paths of a pair, False for one.
         device: Device searches, used if they are faster; None for the host only.
     """
-    compact = compacted(steps)
-    if compact is None:
-        yield from _joining(steps, backwards, starts, ends, maximum, check, every, device)
-        return
-    one, other = compact.numbers[starts], compact.numbers[ends]
-    some = np.flatnonzero((one >= 0) & (other >= 0))
-    for level in _joining(
-        compact.steps,
-        compact.renumbered(backwards),
-        one[some].astype(np.uint32),
-        other[some].astype(np.uint32),
-        maximum,
-        check,
-        every,
-        device,
-    ):
-        rows = some[level.rows]
-        yield Level(rows, ends[rows], level.relationships)
+    pairs = _compact_pairs(steps, backwards, starts, ends)
+    if pairs.pays(device):
+        assert device is not None
+        given = pairs.steps, pairs.backwards, pairs.starts, pairs.ends, maximum
+        left = yield from renumbered(device.paths(*given, every=every), pairs.numbers, ends)
+        pairs = pairs.taken(left)
+    for first, search in pairs.searches(check, every=every):
+        for level in search.paths(maximum):
+            rows = pairs.numbers[level.rows + first]
+            yield Level(rows, ends[rows], level.relationships)
 
 
-def _joining(
+def distances(
     steps: Adjacency,
     backwards: Adjacency,
-    starts: NDArray[np.uint32],
-    ends: NDArray[np.uint32],
+    starts: Nodes,
+    ends: Nodes,
     maximum: int | None,
     check: Callable[[], None],
-    every: bool,
-    device: DeviceSearches | None,
-) -> Iterator[Level]:
-    sources = min(len(unique_values(starts)), len(unique_values(ends)))
-    seconds = host_seconds(steps, len(starts), sources)
-    if device is not None and device.shortest_pay(steps, sources, min(seconds)):
-        left = yield from device.paths(steps, backwards, starts, ends, maximum, every=every)
-        rest = starts[left], ends[left], maximum, check, every, None
-        for level in _joining(steps, backwards, *rest):
-            yield Level(left[level.rows], level.ends, level.relationships)
-        return
-    if seconds.shared < seconds.separate:
-        yield from shared_paths(steps, backwards, starts, ends, maximum, check, every=every)
-        return
-    node_count = len(steps.offsets) - 1
-    size = max(1, min(_MAX_DEPTHS // max(node_count, 1), len(starts)))
-    depths = tuple(np.full(size * node_count, -1, dtype=np.int32) for _ in range(2))
-    for first in range(0, len(starts), size):
-        chunk = slice(first, first + size)
-        search = _Search(steps, backwards, starts[chunk], ends[chunk], depths, check, every)
-        try:
-            for level in search.run(maximum):
-                yield Level(level.rows + first, level.ends, level.relationships)
-        finally:
-            search.clear()
+    device: DeviceSearches | None = None,
+) -> Indexes:
+    """Lengths of the shortest paths of pairs of distinct nodes; 0 if no path joins them.
 
-
-class _Side:
-    """The search from one end of each pair."""
-
-    def __init__(
-        self, steps: Adjacency, nodes: NDArray[np.uint32], depths: NDArray[np.int32]
-    ) -> None:
-        self.steps = steps
-        self.node_count = len(steps.offsets) - 1
-        self.degrees = np.diff(steps.offsets)
-        self.depths = depths
-        self.depth = 0
-        self.pairs = np.arange(len(nodes))
-        self.nodes = nodes.astype(np.int64)
-        self.touched = [self.keys]
-        depths[self.keys] = 0
-
-    @property
-    def keys(self) -> NDArray[np.int64]:
-        """Positions of the newest nodes in the depth array."""
-        return self.pairs * self.node_count + self.nodes
-
-    @property
-    def work(self) -> int:
-        """Number of entries that the next level reads."""
-        return int(self.degrees[self.nodes].sum())
-
-    def keep(self, active: NDArray[np.bool_]) -> None:
-        """Continues with the active pairs only."""
-        kept = active[self.pairs]
-        self.pairs, self.nodes = self.pairs[kept], self.nodes[kept]
-
-    def grow(self, check: Callable[[], None]) -> None:
-        """Computes the next level: nodes not reached before, each once per pair."""
-        self.depth += 1
-        found = []
-        for first, last in windows_of(self.degrees[self.nodes]):
-            check()
-            places, entries = entries_of(self.steps.offsets, self.nodes[first:last])
-            pairs = self.pairs[first:last][places]
-            keys = pairs * self.node_count + self.steps.neighbours[entries]
-            keys = keys[self.depths[keys] < 0]
-            # Of equal keys, keep the one that wrote last.
-            self.depths[keys] = np.arange(len(keys), dtype=np.int32)
-            keys = keys[self.depths[keys] == np.arange(len(keys), dtype=np.int32)]
-            self.depths[keys] = self.depth
-            self.touched.append(keys)
-            found.append(keys)
-        keys = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-        self.pairs, self.nodes = np.divmod(keys, self.node_count)
-
-    def clear(self) -> None:
-        """Restores the depths."""
-        for keys in self.touched:
-            self.depths[keys] = -1
+    The arguments are those of `shortest_paths`.
+    """
+    found = np.zeros(len(starts), dtype=np.int64)
+    pairs = _compact_pairs(steps, backwards, starts, ends)
+    if pairs.pays(device):
+        assert device is not None
+        given = pairs.steps, pairs.backwards, pairs.starts, pairs.ends, maximum
+        found[pairs.numbers], left = device.distances(*given)
+        pairs = pairs.taken(left)
+    for first, search in pairs.searches(check, every=False):
+        for rows, _ in search.meetings(maximum):
+            found[pairs.numbers[rows + first]] = search.front.depth + search.back.depth
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,52 +176,53 @@ class _Walk:
 
 
 class _Search:
+    """Searches from both nodes of pairs."""
+
     def __init__(
         self,
-        steps: Adjacency,
-        backwards: Adjacency,
-        starts: NDArray[np.uint32],
-        ends: NDArray[np.uint32],
-        depths: tuple[NDArray[np.int32], ...],
+        front: Frontier,
+        back: Frontier,
+        ends: Nodes,
         check: Callable[[], None],
+        *,
         every: bool,
     ) -> None:
-        self.front = _Side(steps, starts, depths[0])
-        self.back = _Side(backwards, ends, depths[1])
+        self.front = front
+        self.back = back
         self.ends = ends
-        self.active = np.ones(len(starts), dtype=np.bool_)
+        self.active = np.ones(len(ends), dtype=np.bool_)
         self.check = check
         self.every = every
 
-    def run(self, maximum: int | None) -> Iterator[Level]:
+    def paths(self, maximum: int | None) -> Iterator[Level]:
         """Yields the paths, shortest first."""
+        for pairs, nodes in self.meetings(maximum):
+            yield from self._paths(pairs, nodes)
+
+    def meetings(self, maximum: int | None) -> Iterator[tuple[Indexes, Indexes]]:
+        """Yields pairs whose searches met, and where: at each node if ``every``, else at one."""
         front, back = self.front, self.back
         while maximum is None or front.depth + back.depth < maximum:
             self._drop_finished()
-            if not len(front.nodes):
+            if not len(front.keys):
                 return
             one, other = (front, back) if front.work <= back.work else (back, front)
             one.grow(self.check)
-            met = np.flatnonzero(other.depths[one.keys] >= 0)
-            if not len(met):
+            keys = one.keys[other.depths[one.keys] >= 0]
+            if not len(keys):
                 continue
-            pairs, nodes = one.pairs[met], one.nodes[met]
+            pairs, nodes = np.divmod(keys, one.node_count)
             self.active[pairs] = False
             if not self.every:
                 pairs, kept = np.unique(pairs, return_index=True)
                 nodes = nodes[kept]
-            yield from self._paths(pairs, nodes)
-
-    def clear(self) -> None:
-        """Restores the depths."""
-        self.front.clear()
-        self.back.clear()
+            yield pairs, nodes
 
     def _drop_finished(self) -> None:
         """Finishes pairs that have met or whose search reaches nothing new on one side."""
         count = len(self.active)
         for side in (self.front, self.back):
-            self.active &= np.bincount(side.pairs, minlength=count) > 0
+            self.active &= np.bincount(side.searches, minlength=count) > 0
         self.front.keep(self.active)
         self.back.keep(self.active)
 
@@ -238,7 +240,7 @@ class _Search:
                 yield Level(rows, self.ends[rows], whole)
 
     def _back_to(
-        self, side: _Side, steps: Adjacency, begun: _Walk, pairs: NDArray[np.int64]
+        self, side: Frontier, steps: Adjacency, begun: _Walk, pairs: NDArray[np.int64]
     ) -> Iterator[_Walk]:
         """Paths from the meeting nodes to one side's ends; ``pairs`` indexes rows of ``begun``."""
         degrees = np.diff(steps.offsets)
@@ -262,7 +264,7 @@ class _Search:
 
     def _longer(
         self,
-        side: _Side,
+        side: Frontier,
         steps: Adjacency,
         walk: _Walk,
         first: int,

@@ -13,14 +13,14 @@ from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.relationship_lists import Avoids
 
-__all__ = ["Level", "adjacency_of", "trails"]
+__all__ = ["Level", "adjacency_of", "renumbered", "trails"]
 
 _MAX_VALUES = 1 << 19
 """Most relationships of all paths in a window."""
@@ -46,6 +46,22 @@ class Level:
         if len(paths) == len(self.rows):
             return self
         return Level(self.rows[paths], self.ends[paths], self.relationships[paths])
+
+
+def renumbered(
+    levels: Generator[Level, None, NDArray[np.int64]],
+    rows: NDArray[np.int64],
+    ends: NDArray[np.uint32],
+) -> Generator[Level, None, NDArray[np.int64]]:
+    """Translates row numbers to those in ``rows``; returns the generator's return value."""
+    while True:
+        try:
+            level = next(levels)
+        except StopIteration as end:
+            left: NDArray[np.int64] = end.value
+            return left
+        taken = rows[level.rows]
+        yield Level(taken, ends[taken], level.relationships)
 
 
 def adjacency_of(

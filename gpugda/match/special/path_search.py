@@ -261,9 +261,22 @@ class PathSearches:
         words = self.words_of(sources)
         pairs = Pairs(nodes, searches, np.zeros(len(nodes), dtype=np.int64))
         with self._searching(sources, words, seen=True) as (levels, seen):
-            is_ended = self._meet(levels, seen, words, pairs, maximum)
+            is_ended = self._meet(levels, seen, words, pairs, maximum, keeps_levels=True)
             yield from self.reader.paths(levels, words, pairs)
         return pairs.at(0)[: 0 if is_ended else None]
+
+    def distances(
+        self, sources: Words, searches: Indexes, nodes: Indexes, maximum: int | None
+    ) -> tuple[Indexes, Indexes]:
+        """Lengths of the shortest walks of at least one step, 0 for none; and the pairs left.
+
+        The arguments are those of `shortest`; here a pair's node may be its source.
+        """
+        words = self.words_of(sources)
+        pairs = Pairs(nodes, searches, np.zeros(len(nodes), dtype=np.int64))
+        with self._searching(sources, words, seen=False) as (levels, seen):
+            is_ended = self._meet(levels, seen, words, pairs, maximum, keeps_levels=False)
+        return pairs.distances, pairs.at(0)[: 0 if is_ended else None]
 
     def _meet(
         self,
@@ -272,14 +285,16 @@ class PathSearches:
         words: int,
         pairs: Pairs,
         maximum: int | None,
+        *,
+        keeps_levels: bool,
     ) -> bool:
         """Writes the distances of pairs; False if there is no room for a further level."""
         workspace = self._run.workspace
         with self._run.locked():
             rows = self.reader.rows(pairs.nodes, pairs.searches)
             met = workspace.allocate(len(pairs.nodes), np.uint32, "pairs that met")
-        is_ended, waiting = True, len(pairs.nodes)
-        while waiting and (maximum is None or len(levels) <= maximum):
+        is_ended, waiting, depth = True, len(pairs.nodes), 0
+        while waiting and (maximum is None or depth < maximum):
             with self._run.locked():
                 try:
                     if not self._grow(levels, seen, words):
@@ -289,7 +304,10 @@ class PathSearches:
                     break
                 self._kernels.met(levels[-1], words, rows, met)
                 found = np.flatnonzero(workspace.download(met))
-            pairs.distances[found] = len(levels) - 1
+                if not keeps_levels:
+                    workspace.release(levels.pop(0))
+            depth += 1
+            pairs.distances[found] = depth
             waiting -= len(found)
         workspace.release(rows.nodes, rows.searches, met)
         return is_ended

@@ -19,8 +19,8 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.execute.paths.device_searches import DeviceSearches
-from gpugda.execute.paths.reach import reached
-from gpugda.execute.paths.shortest import shortest_paths
+from gpugda.execute.paths.reach import Reach
+from gpugda.execute.paths.shortest import distances, shortest_paths
 from gpugda.execute.paths.steps import reversed_direction
 from gpugda.execute.paths.trails import adjacency_of
 from gpugda.match.embeddings import StrategyReport
@@ -48,13 +48,13 @@ class Always(DeviceSearches):
         return True
 
 
-def searches(context: Any, graph: Any, direction: Direction, deadline: float | None = None) -> Any:
+def searches(context: Any, graph: Any, deadline: float | None = None) -> Any:
     run = SimpleNamespace(
         strategy=ExtendStrategy(DeviceGraph(context, graph)),
         deadline=deadline,
         report_of=lambda _: StrategyReport(),
     )
-    return Always(run, None, lambda: adjacency_of(graph, reversed_direction(direction), None))  # type: ignore[arg-type]
+    return Always(run, None)  # type: ignore[arg-type]
 
 
 def graph_of(edges: list[tuple[int, int]]) -> tuple[Any, list[tuple[int, int]]]:
@@ -63,20 +63,21 @@ def graph_of(edges: list[tuple[int, int]]) -> tuple[Any, list[tuple[int, int]]]:
     return graph, list(zip(nodes.tolist(), neighbours.tolist(), strict=True))
 
 
+def both_ways(graph: Any, direction: Direction) -> tuple[Any, Any]:
+    reverse = reversed_direction(direction)
+    return adjacency_of(graph, direction, None), adjacency_of(graph, reverse, None)
+
+
 def found_paths(context: Any, graph: Any, direction: Direction, pairs: Any, **asked: Any) -> Any:
     starts, ends = (np.array(each, np.uint32) for each in zip(*pairs, strict=True))
-    steps = (
-        adjacency_of(graph, direction, None),
-        adjacency_of(graph, reversed_direction(direction), None),
-    )
     levels = shortest_paths(
-        *steps,
+        *both_ways(graph, direction),
         starts,
         ends,
         asked["maximum"],
         lambda: None,
         every=asked["every"],
-        device=searches(context, graph, direction),
+        device=searches(context, graph),
     )
     found = Counter[Any]()
     for level in levels:
@@ -103,6 +104,9 @@ def test_shortest_paths_on_the_device_equal_the_hosts(
         asked = {"maximum": maximum}
         every = found_paths(context, graph, direction, pairs, every=True, **asked)
         one = found_paths(context, graph, direction, pairs, every=False, **asked)
+        given = *both_ways(graph, direction), *np.array(pairs, np.uint32).T, maximum, lambda: None
+        lengths = distances(*given, searches(context, graph))
+        assert lengths.tolist() == distances(*given).tolist()
     wanted = Counter(
         (row, walked)
         for row, (start, end) in enumerate(pairs)
@@ -111,6 +115,8 @@ def test_shortest_paths_on_the_device_equal_the_hosts(
     assert every == wanted
     assert Counter(row for row, _ in one) == Counter({row for row, _ in wanted})
     assert not one - wanted
+    known_lengths = {row: len(walked) for row, walked in wanted}
+    assert lengths.tolist() == [known_lengths.get(row, 0) for row in range(len(pairs))]
 
 
 @given(
@@ -123,18 +129,22 @@ def test_reached_nodes_on_the_device_equal_the_hosts(
     context: Any, edges: Any, direction: Direction, maximum: Any, zero: bool
 ) -> None:
     graph, known = graph_of(edges)
-    made = reached(
-        adjacency_of(graph, direction, None),
-        np.arange(NODES, dtype=np.uint32),
+    steps, back = both_ways(graph, direction)
+    search = Reach(
+        steps,
+        lambda: back,
         maximum,
         lambda: None,
         undirected=direction is Direction.BOTH,
         with_start=zero,
-        device=searches(context, graph, direction),
+        device=searches(context, graph),
     )
+    made = search.ends(np.arange(NODES, dtype=np.uint32))
     found = Counter(
         pair for rows, ends in made for pair in zip(rows.tolist(), ends.tolist(), strict=True)
     )
+    pairs = [(a, b) for a in range(NODES) for b in range(NODES)]
+    joined = search.joined(*np.array(pairs, np.uint32).T)
     wanted = {
         (start, end)
         for start in range(NODES)
@@ -142,6 +152,7 @@ def test_reached_nodes_on_the_device_equal_the_hosts(
         if walked or zero
     }
     assert found == Counter(wanted)
+    assert {pair for pair, is_joined in zip(pairs, joined, strict=True) if is_joined} == wanted
 
 
 def test_more_sources_than_bits_of_a_word_are_searched(context: Any) -> None:
@@ -162,10 +173,11 @@ def test_more_sources_than_bits_of_a_word_are_searched(context: Any) -> None:
 
 def test_levels_that_do_not_fit_are_left_to_the_host(context: Any, monkeypatch: Any) -> None:
     graph, _ = graph_of([(0, 1), (1, 2), (2, 3), (3, 4), (2, 3)])
-    grow = path_search.PathSearches._grow
+    grow, grown = path_search.PathSearches._grow, list[int]()
 
     def grow_twice(search: Any, levels: Any, *rest: Any) -> bool:
-        if len(levels) > 2:
+        grown.append(0)
+        if len(grown) % 3 == 0:
             raise MemoryLimitError("no room")
         return grow(search, levels, *rest)
 
@@ -177,12 +189,15 @@ def test_levels_that_do_not_fit_are_left_to_the_host(context: Any, monkeypatch: 
         (1, 2): 1,
         (2, 2): 2,
     }
+    pairs = np.array([(0, 4), (0, 2), (1, 3)], np.uint32).T
+    given = *both_ways(graph, Direction.OUTGOING), *pairs, None, lambda: None
+    assert distances(*given, searches(context, graph)).tolist() == [4, 2, 2]
 
 
 def test_a_search_ends_at_its_deadline(context: Any) -> None:
     graph, _ = graph_of([(0, 1), (1, 2)])
     steps = adjacency_of(graph, Direction.OUTGOING, None)
-    late = searches(context, graph, Direction.OUTGOING, deadline=time.monotonic() - 1)
+    late = searches(context, graph, deadline=time.monotonic() - 1)
     with pytest.raises(QueryTimeoutError):
         list(late.reached(np.zeros(1, np.uint32), steps, None, with_start=True))
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import gpugda
 from gpugda.execute import entry_windows
-from gpugda.execute.paths import compact, reach
-from gpugda.execute.paths.reach import reached
+from gpugda.execute.paths import compact, reach, shortest
+from gpugda.execute.paths.reach import Reach
+from gpugda.execute.paths.steps import reversed_direction
 from gpugda.execute.paths.trails import adjacency_of
 from gpugda.query.ast import Direction
 from strategies import examples
@@ -47,19 +48,23 @@ def test_reached_nodes_are_those_of_a_search_per_start(
     starts = np.arange(NODES, dtype=np.uint32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reach, "_MAX_KEYS", size)
+        patch.setattr(shortest, "_MAX_DEPTHS", size)
         patch.setattr(compact, "_MIN_SPARSITY", many)
         patch.setattr(entry_windows, "_MAX_ENTRIES", size)
-        made = reached(
+        search = Reach(
             adjacency_of(graph, direction, None),
-            starts,
+            lambda: adjacency_of(graph, reversed_direction(direction), None),
             maximum,
             lambda: None,
             undirected=direction is Direction.BOTH,
             with_start=zero,
         )
+        made = search.ends(starts)
         found = Counter(
             pair for rows, ends in made for pair in zip(rows.tolist(), ends.tolist(), strict=True)
         )
+        pairs = [(a, b) for a in range(NODES) for b in range(NODES)]
+        joined = search.joined(*np.array(pairs, np.uint32).T)
     wanted = {
         (start, end)
         for start in range(NODES)
@@ -67,6 +72,7 @@ def test_reached_nodes_are_those_of_a_search_per_start(
         if walked or zero
     }
     assert found == Counter(wanted)
+    assert {pair for pair, is_joined in zip(pairs, joined, strict=True) if is_joined} == wanted
 
 
 def _accelerator() -> Any:

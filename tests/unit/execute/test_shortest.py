@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpugda.execute import entry_windows
-from gpugda.execute.paths import compact, shared_searches, shortest
+from gpugda.execute.paths import compact, shortest
 from gpugda.execute.paths import paths_by_length as by_length
 from gpugda.execute.paths.paths_by_length import distances_to, paths_by_length
-from gpugda.execute.paths.shared_searches import HostSeconds
-from gpugda.execute.paths.shortest import shortest_paths
+from gpugda.execute.paths.shortest import distances, shortest_paths
 from gpugda.execute.paths.steps import reversed_direction
 from gpugda.execute.paths.trails import Level, adjacency_of
 from gpugda.query.ast import Direction
@@ -57,22 +55,16 @@ def _steps(graph: Any, direction: Direction) -> tuple[Any, Any]:
     DIRECTIONS,
     st.none() | st.integers(0, 4),
     st.sampled_from([1, 12, 1 << 20]),
-    st.booleans(),
     st.sampled_from([0, 4]),
 )
 def test_all_shortest_paths_are_found(
-    edges: Any, direction: Direction, maximum: Any, size: int, shared: bool, many: int
+    edges: Any, direction: Direction, maximum: Any, size: int, many: int
 ) -> None:
     graph, known = _graph(edges)
     starts, ends = _pairs()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shortest, "_MAX_DEPTHS", size)
         patch.setattr(entry_windows, "_MAX_ENTRIES", size)
-        together = HostSeconds(0.0, 1.0) if shared else HostSeconds(1.0, 0.0)
-        patch.setattr(shortest, "host_seconds", lambda *_: together)
-        patch.setattr(shared_searches, "_SOURCES", 1 + size % 7)
-        patch.setattr(shared_searches, "_WORD", 1 + size % 3)
-        patch.setattr(shared_searches, "_MAX_WORDS", size)
         patch.setattr(compact, "_MIN_SPARSITY", many)
         steps = _steps(graph, direction)
         found = Counter(
@@ -85,6 +77,7 @@ def test_all_shortest_paths_are_found(
             for level in shortest_paths(*steps, starts, ends, maximum, _nothing, every=False)
             for row, walked in zip(level.rows.tolist(), level.relationships.tolist(), strict=True)
         )
+        lengths = distances(*steps, starts, ends, maximum, _nothing).tolist()
     wanted = Counter(
         (row, walked)
         for row, (a, b) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
@@ -93,16 +86,8 @@ def test_all_shortest_paths_are_found(
     assert found == wanted
     assert Counter(row for row, _ in one) == Counter({row for row, _ in wanted})
     assert not one - wanted
-
-
-def test_many_pairs_of_few_nodes_are_searched_together() -> None:
-    """One search serves all pairs of its node; a single pair is searched from both ends."""
-    steps = adjacency_of(_graph([(0, 1), (1, 2)])[0], Direction.BOTH, None)
-    seconds = shared_searches.host_seconds(steps, pairs=1000, sources=2)
-    assert seconds.shared < seconds.separate
-    wide = replace(steps, neighbours=np.zeros(1_000_000, np.uint32))
-    seconds = shared_searches.host_seconds(wide, pairs=1, sources=1)
-    assert seconds.shared > seconds.separate
+    known_lengths = {row: len(walked) for row, walked in wanted}
+    assert lengths == [known_lengths.get(row, 0) for row in range(len(starts))]
 
 
 @settings(max_examples=examples(100))
