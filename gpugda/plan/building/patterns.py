@@ -142,6 +142,16 @@ def _sides(condition: ast.Expression) -> Iterator[tuple[ast.Expression, ast.Expr
         yield right, left
 
 
+def _looks_up(condition: ast.Expression) -> bool:
+    """True for a property that equals a value of which few nodes have the same: no truth value."""
+    return any(
+        isinstance(one, ast.Property)
+        and not variable_names(two)
+        and not (isinstance(two, ast.Literal) and isinstance(two.value, bool))
+        for one, two in _sides(condition)
+    )
+
+
 _SEARCHES: Final = (ExpandMode.SHORTEST, ExpandMode.ALL_SHORTEST)
 
 _Placed = dict[Placement, list[ast.Expression]]
@@ -345,11 +355,12 @@ class PatternPlanner(PatternReader):
         )
 
     def _most_restricted(self, components: Sequence[frozenset[str]]) -> frozenset[str]:
-        """The component to start with: the one with the most conditions."""
+        """The component to start with: the one with the most look-ups, then conditions."""
 
-        def asked(names: frozenset[str]) -> tuple[int, int]:
-            tests = sum(1 for each in self._predicates if variable_names(each) <= names)
-            return tests, sum(len(self._labels[name]) for name in names)
+        def asked(names: frozenset[str]) -> tuple[int, int, int]:
+            tests = [each for each in self._predicates if variable_names(each) <= names]
+            lookups = sum(map(_looks_up, tests))
+            return lookups, len(tests), sum(len(self._labels[name]) for name in names)
 
         return max(components, key=asked)
 
