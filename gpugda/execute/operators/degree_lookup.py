@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.execute.batch import product_of
+from gpugda.execute.batch import in_batches, product_of
 from gpugda.execute.degrees import degrees, degrees_of_all_nodes, relationship_counts
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
@@ -123,7 +123,8 @@ class DegreeLookup(Operator):
         return _all_degrees(graph, types, direction, labels, optional=self.optional)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
-        for batch in self.children[0].batches(context):
+        # Searches return many small batches, and some work of each depends on the graph alone.
+        for batch in in_batches(self.children[0].batches(context), context.enough):
             context.check()
             counts = self._counts(batch, context)
             if self.optional:

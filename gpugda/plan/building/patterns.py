@@ -355,12 +355,16 @@ class PatternPlanner(PatternReader):
         )
 
     def _most_restricted(self, components: Sequence[frozenset[str]]) -> frozenset[str]:
-        """The component to start with: the one with the most look-ups, then conditions."""
+        """The component to start with: the one with the most look-ups, then conditions.
 
-        def asked(names: frozenset[str]) -> tuple[int, int, int]:
+        Of components with look-ups, those of fewer nodes come first: they have fewer rows.
+        """
+
+        def asked(names: frozenset[str]) -> tuple[int, int, int, int]:
             tests = [each for each in self._predicates if variable_names(each) <= names]
             lookups = sum(map(_looks_up, tests))
-            return lookups, len(tests), sum(len(self._labels[name]) for name in names)
+            labels = sum(len(self._labels[name]) for name in names)
+            return lookups, -len(names) if lookups else 0, len(tests), labels
 
         return max(components, key=asked)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import gpugda
 from gpugda.execute import degrees as module
 from gpugda.execute.degrees import degrees, degrees_of_all_nodes, relationship_counts
+from gpugda.expressions.label_columns import nodes_with_labels
 from gpugda.query.ast import Direction
 from strategies import examples
 
@@ -124,3 +125,28 @@ def test_degree_look_ups_equal_joins(
 def test_the_plan_shows_degree_look_ups(accelerator: Any) -> None:
     text = "MATCH (a), (b) OPTIONAL MATCH (a)-[:R]->(b) RETURN count(*)"
     assert "looked up" in str(accelerator.explain(text))
+
+
+def test_small_batches_of_searches_are_looked_up_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which nodes have a label is found for many rows at once, not per window of a search."""
+    calls = []
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return nodes_with_labels(*arguments)
+
+    monkeypatch.setattr("gpugda.execute.operators.degree_lookup.nodes_with_labels", counted)
+    ring, others = np.arange(2_000), 100_000  # with fewer, all nodes' degrees would be counted
+    labels = [["P"]] * len(ring) + [["C"]] + [[]] * (others - len(ring) - 1)
+    knows = {"source": ring, "target": (ring + 1) % len(ring), "type": ["K"] * len(ring)}
+    suspects = {"source": [0, 1, 2], "target": [len(ring)] * 3, "type": ["S"] * 3}
+    text = (
+        "MATCH (p:P)-[:K*1..2]-(f:P)-[:S]->(:C) WHERE NOT EXISTS { (p)-[:S]->(:C) } AND p <> f "
+        "RETURN p.id AS p, count(DISTINCT f) AS n ORDER BY n DESC, p LIMIT 10"
+    )
+    nodes = {"id": np.arange(others), "labels": labels}
+    with gpugda.connect(gpugda.graph(nodes, [knows, suspects])) as accelerator:
+        assert "looked up" in str(accelerator.explain(text))
+        found = accelerator.run(text, engine="gpu").values()
+    assert found == [[3, 2], [1999, 2], [4, 1], [1998, 1]]
+    assert 1 <= len(calls) <= 3

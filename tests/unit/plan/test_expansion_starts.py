@@ -30,6 +30,7 @@ def start_of(pattern):
         ("(a:A {name: 'y'})-[*]->(b:B {name: 'x'}) WHERE a.size > 2", "a"),
         ("(a:A)-[*]->(b:B) WHERE 'x' = b.name AND a.flag AND a.size > 2", "b"),
         ("(a:A)-[*]->(b:B) WHERE a.flag", "a"),
+        ("(a:A {name: 'y'})-[*]->(b)-->(c:C)-->(d:D {name: 'x'})", "a"),
     ],
 )
 def test_paths_start_where_a_property_equals_a_value(pattern, start):
