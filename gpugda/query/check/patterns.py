@@ -12,6 +12,7 @@ from gpugda.query.check.expressions import (
     refuse_aggregates,
 )
 from gpugda.query.check.scope import STRING, list_of, of
+from gpugda.query.constants import never_holds
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -231,7 +232,13 @@ def check_aliases(clause: ast.Clause, scope: Scope, place: str) -> None:
 
 _NODE: Final = of("Node")
 _ENTITY: Final = of("Node", "Relationship")
-_LOGICAL: Final = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
+_LOGICAL: Final = (ast.BinaryOperator.AND, ast.BinaryOperator.OR)
+_OF_TEXTS: Final = (
+    ast.BinaryOperator.STARTS_WITH,
+    ast.BinaryOperator.ENDS_WITH,
+    ast.BinaryOperator.CONTAINS,
+)
+_BY_INDEX: Final = (*_OF_TEXTS, ast.BinaryOperator.IN)
 _NOT_WITHIN: Final = frozenset[type[ast.Node]]((ast.LabelNot,))
 
 
@@ -270,9 +277,11 @@ def _check_names(hint: ast.Hint, clause: ast.Match, scope: Scope) -> None:
     keys.update(_keys([*tests, *(test for e in elements for test in _tests(e.where))], name))
     missing = missing or ", ".join(f"property `{key}`" for key in hint.keys if key not in keys)
     if not missing and "TEXT" in hint.kind.upper().split():
-        compared = [v for e in elements for key, v in _entries(e) if key in hint.keys]
-        compared += _compared_with(tests, name, hint.keys)
-        missing = "" if any(map(_may_be_text, compared)) else "text to compare with a property"
+        in_map = [v for e in elements for key, v in _entries(e) if key in hint.keys]
+        wheres = (clause.where, *(e.where for e in elements))
+        found = any(map(_may_be_text, in_map))
+        found = found or any(_requires_text(each, name, hint.keys) for each in wheres)
+        missing = "" if found else "text to compare with a property"
     if missing:
         message = (
             f"Cannot use {hint.span.of(scope.text)} in this context: the pattern, or WHERE outside"
@@ -282,13 +291,13 @@ def _check_names(hint: ast.Hint, clause: ast.Match, scope: Scope) -> None:
 
 
 def _tests(where: ast.Expression | None) -> Iterator[ast.Expression]:
-    """The conditions that AND and OR combine, without negated labels."""
+    """The conditions that AND and OR combine, without negated labels and null tests."""
     if isinstance(where, ast.Binary) and where.operator in _LOGICAL:
         yield from _tests(where.left)
         yield from _tests(where.right)
     elif isinstance(where, ast.Unary) and where.operator is ast.UnaryOperator.NOT:
         negated = _tests(where.operand)
-        yield from (each for each in negated if not isinstance(each, ast.LabelPredicate))
+        yield from (e for e in negated if not isinstance(e, ast.LabelPredicate | ast.Unary))
     elif where is not None:
         yield where
 
@@ -310,22 +319,49 @@ def _entries(
         yield from element.properties.entries
 
 
+def _requires_text(
+    where: ast.Expression | None, name: str, keys: tuple[str, ...], *, negated: bool = False
+) -> bool:
+    """True if no row passes a condition whose property differs from all of certain texts."""
+    if isinstance(where, ast.Unary) and where.operator is ast.UnaryOperator.NOT:
+        return _requires_text(where.operand, name, keys, negated=not negated)
+    if isinstance(where, ast.Binary) and where.operator in _LOGICAL:
+        either = (where.operator is ast.BinaryOperator.OR) is not negated
+        sides = [side for side in (where.left, where.right) if not never_holds(side)]
+        found = [_requires_text(side, name, keys, negated=negated) for side in sides]
+        if not either:
+            return any(found)
+        # Neo4j makes IN of equalities only.
+        return all(found) and (len(sides) == 1 or all(map(_is_equality, sides)))
+    differs = ast.ComparisonOperator.NOT_EQUAL
+    if negated or where is None or differs in getattr(where, "operators", ()):
+        return False
+    if isinstance(where, ast.Binary) and where.operator in _OF_TEXTS:
+        return not _keys_of(where.left, name).isdisjoint(keys)
+    return any(map(_may_be_text, _compared_with(where, name, keys)))
+
+
+def _is_equality(test: ast.Expression) -> bool:
+    """True for an equality, or several that OR combines."""
+    if isinstance(test, ast.Binary) and test.operator is ast.BinaryOperator.OR:
+        return _is_equality(test.left) and _is_equality(test.right)
+    equal = (ast.ComparisonOperator.EQUAL,)
+    return isinstance(test, ast.Comparison) and test.operators == equal
+
+
 def _compared_with(
-    tests: list[ast.Expression], name: str, keys: tuple[str, ...]
+    test: ast.Expression, name: str, keys: tuple[str, ...]
 ) -> Iterator[ast.Expression]:
-    """What conditions compare with properties of a variable; a test of its type is its own."""
-    for test in tests:
-        parts: tuple[ast.Expression, ...]
-        if isinstance(test, ast.Comparison):
-            parts = test.operands
-        elif isinstance(test, ast.Binary):
-            parts = (test.left, test.right)
-        elif isinstance(test, ast.Unary):
-            continue
-        else:
-            parts = (getattr(test, "operand", test), test)
-        if any(not _keys_of(part, name).isdisjoint(keys) for part in parts):
-            yield from (part for part in parts if _keys_of(part, name).isdisjoint(keys))
+    """What a condition compares with properties of a variable; a test of its type is its own."""
+    parts: tuple[ast.Expression, ...] = (getattr(test, "operand", test), test)
+    if isinstance(test, ast.Comparison):
+        parts = test.operands
+    elif isinstance(test, ast.Binary):
+        parts = (test.left, test.right)
+    elif isinstance(test, ast.Unary):
+        return
+    if any(not _keys_of(part, name).isdisjoint(keys) for part in parts):
+        yield from (part for part in parts if _keys_of(part, name).isdisjoint(keys))
 
 
 def _keys_of(part: ast.Expression, name: str) -> set[str]:
@@ -344,21 +380,24 @@ def _may_be_text(value: ast.Expression) -> bool:
 
 
 def _keys(tests: list[ast.Expression], name: str) -> set[str]:
-    """The properties of a variable that conditions compare."""
-    found: set[str] = set()
-    for test in tests:
-        if isinstance(test, ast.Comparison):
-            compared = test.operands
-        elif isinstance(test, ast.Binary):
-            compared = (test.left, test.right)
-        else:
-            operand = getattr(test, "operand", None)
-            compared = () if operand is None else (operand,)
-        for each in compared:
-            subject = each.subject if isinstance(each, ast.Property) else None
-            if isinstance(each, ast.Property) and isinstance(subject, ast.Variable):
-                found.update((each.key,) if subject.name == name else ())
-    return found
+    """The properties of a variable that conditions compare in a way that an index serves."""
+    return {key for test in tests for part in _served(test) for key in _keys_of(part, name)}
+
+
+def _served(test: ast.Expression) -> Iterator[ast.Expression]:
+    """The operands that an index can find."""
+    match test:
+        case ast.Comparison(operands=operands, operators=operators):
+            for place, operator in enumerate(operators):
+                if operator is not ast.ComparisonOperator.NOT_EQUAL:
+                    yield from operands[place : place + 2]
+        case ast.Binary(operator=operator, left=left) if operator in _BY_INDEX:
+            yield left
+        case ast.Unary(operator=ast.UnaryOperator.IS_NOT_NULL, operand=operand):
+            yield operand
+        case ast.TypePredicate(operand=operand, type=kind, negated=False):
+            if getattr(kind, "not_null", False):
+                yield operand
 
 
 _RELATIONSHIP: Final = of("Relationship")
