@@ -117,6 +117,7 @@ def given_files(
     relationships: Mapping[str, str],
     *,
     delimiter: str | None = None,
+    decimals: str = "exact",
     **options: Any,
 ) -> GraphSource:
     """Files by label and by type, with the headers of an import or with ordinary ones.
@@ -125,6 +126,7 @@ def given_files(
         nodes: Files by labels; ``""`` if a column holds these.
         relationships: Files by types.
         delimiter: Separates fields; None for a comma in import files, else it is noticed.
+        decimals: As for `TablesSource`; import files name their types, so there it is unused.
         options: Of `ImportSource`; none has a meaning for files with ordinary headers.
 
     Raises:
@@ -142,9 +144,14 @@ def given_files(
             f"{', '.join(unused)}: only for files with headers of neo4j-admin database import"
         )
     if mark is None:
-        return TablesSource(list(nodes.items()) or None, list(relationships.items()), name="files")
+        return TablesSource(
+            list(nodes.items()) or None,
+            list(relationships.items()),
+            decimals=decimals,
+            name="files",
+        )
     tables = [[(key, read_table(file, mark)) for key, file in files] for files in groups]
-    return TablesSource(tables[0] or None, tables[1], name="files")
+    return TablesSource(tables[0] or None, tables[1], decimals=decimals, name="files")
 
 
 def _files_of(groups: Mapping[str, str]) -> list[tuple[str, InputFile]]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArrayDelimiter",
     "Database",
+    "Decimals",
     "Delimiter",
     "Device",
     "Engine",
@@ -169,6 +170,16 @@ ArrayDelimiter = Annotated[
 Quote = Annotated[
     str, typer.Option(metavar="C", help="Around CSV fields that need it.", rich_help_panel=_SOURCE)
 ]
+Decimals = Annotated[
+    types.Decimals,
+    typer.Option(
+        metavar="RULE",
+        autocompletion=_one_of("exact", "float"),
+        help="Columns of decimal numbers in --nodes and --relationships: exact (they have to be "
+        "integers), or float (the nearest floats).",
+        rich_help_panel=_SOURCE,
+    ),
+]
 Device = Annotated[
     str | None,
     typer.Option(
@@ -258,6 +269,7 @@ class SourceOptions:
     delimiter: str | None = None
     array_delimiter: str = ";"
     quote: str = '"'
+    decimals: types.Decimals = "exact"
     server: ServerOptions = field(default_factory=lambda: ServerOptions())
 
     def named(self, argument: str | None) -> SourceOptions:
@@ -337,6 +349,7 @@ def _source_options(
     delimiter: Delimiter = None,
     array_delimiter: ArrayDelimiter = ";",
     quote: Quote = '"',
+    decimals: Decimals = "exact",
 ) -> SourceOptions:
     return SourceOptions(
         source,
@@ -345,6 +358,7 @@ def _source_options(
         delimiter,
         array_delimiter,
         quote,
+        decimals,
         ServerOptions(username, password, database, freshness, planner),
     )
 
@@ -376,6 +390,8 @@ def make_source(options: SourceOptions) -> object:
         ConfigurationError: There is no source, there are two, or the files cannot be read.
     """
     if not options.nodes and not options.relationships:
+        if options.decimals != "exact":
+            raise ConfigurationError("--decimals is for files of --nodes and --relationships.")
         return _address(options.address)
     if options.address:
         raise ConfigurationError("Give either --source or --nodes and --relationships, not both.")
@@ -387,6 +403,7 @@ def make_source(options: SourceOptions) -> object:
         delimiter=options.delimiter,
         array_delimiter=options.array_delimiter,
         quote=options.quote,
+        decimals=options.decimals,
     )
 
 

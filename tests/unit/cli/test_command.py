@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 import typer
 
@@ -91,6 +94,20 @@ def test_a_source_is_an_argument_of_commands_without_a_query(tmp_path):
     twice = gpugda("schema", "sample:wordnet", "-a", "sample:wordnet")
     assert twice.returncode == 2
     assert "Give the source once" in twice.stderr
+
+
+def test_decimal_columns_become_floats_by_request(tmp_path):
+    prices = pa.array([decimal.Decimal("1.50"), decimal.Decimal("2.25")])
+    parquet.write_table(pa.table({"id": [1, 2], "price": prices}), tmp_path / "p.parquet")
+    words = ("--engine", "reference", "MATCH (p:P) RETURN p.price ORDER BY p.price")
+    files = ("--nodes", f"P={tmp_path / 'p.parquet'}")
+    assert gpugda("run", *files, "--decimals", "float", *words).stdout == "p.price\n1.5\n2.25\n"
+    refused = gpugda("run", *files, *words)
+    assert refused.returncode == 3
+    assert "--decimals float" in refused.stderr
+    without = gpugda("run", "-a", "sample:wordnet", "--decimals", "float", *words)
+    assert without.returncode == 2
+    assert "--nodes and --relationships" in without.stderr
 
 
 @pytest.mark.parametrize(
