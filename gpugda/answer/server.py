@@ -586,7 +586,7 @@ def _device_deadline(request: Request, verdict: Verdict) -> float | None:
     if request.deadline is not None:
         left, native = request.deadline - now, verdict.native_seconds
         needed = (each for each in (left / 2, native, _RESERVE_FACTOR * native) if each < left)
-        deadlines.append(request.deadline - max(needed))
+        deadlines.append(request.deadline - max(needed, default=0.0))
     return min(deadlines, default=None)
 
 

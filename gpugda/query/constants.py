@@ -57,7 +57,11 @@ def _all_of(truths: Iterable[bool | None]) -> bool | None:
 
 def _compared(left: int | float | None, than: Than, right: int | float | None) -> bool | None:
     compare = _COMPARISONS.get(than)
-    return None if left is None or right is None or compare is None else compare(left, right)
+    if left is None or right is None or compare is None:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        return compare(left, right)
+    return compare(float(left), float(right))  # as the rewriter does; rows are compared exactly
 
 
 def number_of(expression: ast.Expression) -> int | float | None:
@@ -66,22 +70,20 @@ def number_of(expression: ast.Expression) -> int | float | None:
         case ast.Literal(value=value):
             return value if type(value) in (int, float) else None
         case ast.Unary(operator=One.MINUS):
-            inner = number_of(expression.operand)
-            return None if inner is None else -inner
+            return _computed(operator.neg, number_of(expression.operand))
         case ast.Binary(operator=two, left=left, right=right) if two in _OPERATORS:
-            found = _computed(_OPERATORS[two], number_of(left), number_of(right))
-            return None if isinstance(found, int) and not _LEAST <= found < -_LEAST else found
+            return _computed(_OPERATORS[two], number_of(left), number_of(right))
     return None
 
 
-def _computed(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> int | float | None:
-    if left is None or right is None:
+def _computed(compute: Callable[..., Any], *operands: int | float | None) -> int | float | None:
+    if None in operands:
         return None
     try:
-        result: int | float = compute(left, right)
+        result: int | float = compute(*operands)
     except (ArithmeticError, ValueError):
         return None
-    return result
+    return None if isinstance(result, int) and not _LEAST <= result < -_LEAST else result
 
 
 def _quotient(left: int | float, right: int | float) -> int | float:

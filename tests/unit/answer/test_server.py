@@ -310,6 +310,20 @@ def test_enough_of_the_users_time_limit_is_left_for_the_database(
     assert given[0] == pytest.approx(budget, abs=5)
 
 
+def test_a_time_limit_that_passes_while_planning_is_no_fault(open_answers, caplog):
+    router = FakeRouter()
+
+    def slow(request, plan, loaded, keeper):
+        time.sleep(0.1)
+        return router.verdict
+
+    router.decide = slow
+    opened = open_answers(router=router)
+    with pytest.raises(QueryTimeoutError):
+        ask(opened, KNOWS, timeout=0.05)
+    assert "ValueError" not in caplog.text
+
+
 def test_the_users_own_time_limit_is_an_error(open_answers, monkeypatch):
     opened = open_answers()
 
