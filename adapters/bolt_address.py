@@ -44,7 +44,8 @@ def parse_address(text: str) -> BoltAddress:
     if "@" in text:
         raise ConfigurationError(
             "The address contains an '@': credentials do not belong in it, as addresses end up "
-            "in logs. Give auth=(user, password), or set NEO4J_USERNAME and NEO4J_PASSWORD."
+            "in logs. Give auth=(user, password), on the command line -u and -p, or set "
+            "NEO4J_USERNAME and NEO4J_PASSWORD."
         )
     scheme = text.partition(":")[0].lower()
     if scheme not in SCHEMES:
@@ -74,8 +75,8 @@ def _check_parts(text: str, scheme: str, parts: SplitResult) -> None:
         )
     if parts.path.strip("/") or parts.fragment:
         raise ConfigurationError(
-            f"{text!r} has something after the port; a database is named by database=, or by "
-            "NEO4J_DATABASE."
+            f"{text!r} has something after the port; a database is named by database=, on the "
+            "command line -d, or by NEO4J_DATABASE."
         )
     if parts.query and not scheme.startswith("neo4j"):
         raise ConfigurationError(

@@ -49,8 +49,8 @@ def _from_environment(environment: Mapping[str, str]) -> neo4j.Auth | None:
     if user or password:
         there, missing = (_USER, _PASSWORD) if user else (_PASSWORD, _USER)
         raise ConfigurationError(
-            f"{there} is set, but {missing} is not: set both, or give auth=(user, password); "
-            "for a server without authentication set neither."
+            f"{there} is set, but {missing} is not: set both, or give auth=(user, password), "
+            "on the command line -u and -p; for a server without authentication set neither."
         )
     return None
 

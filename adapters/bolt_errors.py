@@ -31,12 +31,13 @@ _TIMEOUTS = (
 # By the last part of the code; the parts before it differ between versions.
 _ADVICE = {
     "DatabaseNotFound": "There is no such database, or this user may not enter it: check "
-    "database= and NEO4J_DATABASE against SHOW DATABASES.",
+    "database= (on the command line -d) and NEO4J_DATABASE against SHOW DATABASES.",
     "DatabaseUnavailable": "The database is not started: see SHOW DATABASES.",
-    "AuthenticationRateLimit": "Too many wrong passwords: wait some seconds, and check auth= or "
-    "NEO4J_USERNAME and NEO4J_PASSWORD.",
+    "AuthenticationRateLimit": "Too many wrong passwords: wait some seconds, and check auth= (on "
+    "the command line -u and -p) or NEO4J_USERNAME and NEO4J_PASSWORD.",
     "CredentialsExpired": "The password has to be changed first: ALTER CURRENT USER SET PASSWORD.",
-    "Unauthorized": "Check auth= or NEO4J_USERNAME and NEO4J_PASSWORD.",
+    "Unauthorized": "Check auth= (on the command line -u and -p) or NEO4J_USERNAME and "
+    "NEO4J_PASSWORD.",
     "Forbidden": "The user lacks the privilege: grant it, or use another user.",
     "MemoryPoolOutOfMemoryError": "The transaction needed more memory than the server allows "
     "(dbms.memory.transaction.total.max, db.memory.transaction.max): raise that, or wait until "

@@ -33,11 +33,11 @@ logger = logging.getLogger("gpugda.adapters.edges")
 
 _NOTICED_LINES = 100
 _ID_BYTES = 8
-_LINE = re.compile(rb"[^\r\n]+")
+_LINE = re.compile(rb"[^\n]+")
 _BLANKS = re.compile(rb"[ \t]+")
 _DELIMITERS = (",", ";", "|")
-_NO_ATTRIBUTES = re.compile(rb"[ \t,;|]+\{\}[ \t]*(?=\r?$)", re.MULTILINE)
-_ATTRIBUTES = re.compile(rb"\{[^}].*\}[ \t]*\r?$", re.MULTILINE)
+_NO_ATTRIBUTES = re.compile(rb"[ \t,;|]+\{\}[ \t]*$", re.MULTILINE)
+_ATTRIBUTES = re.compile(rb"\{[^}].*\}[ \t]*$", re.MULTILINE)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
 _BANNER = re.compile(rb"%%MatrixMarket\s+matrix\s+(\w+)\s+(\w+)", re.IGNORECASE)
 
@@ -132,9 +132,13 @@ def _with_attributes(given: EdgeFile, head: bytes, rest: Iterator[bytes]) -> Tab
     name = given.file.name
     ends: list[list[str]] = []
     found: list[dict[str, object]] = []
-    sample = [_ids(line.decode("utf-8", "replace"))[0] for line in _first_lines(head)]
+    first = _first_lines(head)
+    sample = [_ids(line.decode("utf-8", "replace"))[0] for line in first]
     mark = _mark(given, sample, len(("source", "target")))
-    for number, line in enumerate(_lines(chain([head], rest)), 1):
+    header = () if b"{" in first[0] else _header(name, sample, mark)
+    names = header[:2] if {"source", "target"} == set(header[:2]) else ()
+    lines = islice(_lines(chain([head], rest)), 1 if names else 0, None)
+    for number, line in enumerate(lines, 1):
         text = _decoded(line, name)
         ids, literal = _ids(text)
         fields = _split(ids, mark)
@@ -149,7 +153,7 @@ def _with_attributes(given: EdgeFile, head: bytes, rest: Iterator[bytes]) -> Tab
         found.append(attributes)
     columns: dict[str, object] = {
         end: pa.array([each[place] for each in ends], pa.string())
-        for place, end in enumerate(("source", "target"))
+        for place, end in enumerate(names or ("source", "target"))
     }
     columns |= columns_of_rows(found)
     return TableColumns(name, columns, len(ends), is_text=True)
@@ -180,13 +184,22 @@ def _noticed(given: EdgeFile, head: bytes, matrix: _Matrix | None) -> _Layout:
     name, first = given.file.name, _first_lines(head)
     lines = [line.decode("utf-8", "replace") for line in first]
     mark = _mark(given, lines, len(given.columns))
+    columns = () if given.columns else _header(name, lines, mark)
+    if not columns:
+        width = len(_split(lines[0], mark)) if lines else 1
+        return _Layout(given.columns or usual_columns(width), mark, has_header=False)
+    _decoded(first[0], name)
+    return _Layout(columns, mark, has_header=True)
+
+
+def _header(name: str, lines: list[str], mark: str | None) -> tuple[str, ...]:
+    """The columns that the first of some lines names; none if it is no header."""
     fields, below = (_split(line, mark) for line in [*lines, "", ""][:2])
-    if given.columns or not _is_header(fields, below):
-        return _Layout(given.columns or usual_columns(len(fields)), mark, has_header=False)
+    if not _is_header(fields, below):
+        return ()
     if usual_ends(fields) is None:
         logger.warning("%s: the first line is read as a header: %s", name, lines[0])
-    _decoded(first[0], name)
-    return _Layout(_renamed(fields), mark, has_header=True)
+    return _renamed(fields)
 
 
 def _decoded(line: bytes, name: str) -> str:
@@ -346,10 +359,11 @@ def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _edge_lines(block: bytes, comments: tuple[str, ...]) -> bytes:
-    """The lines of a block without comments.
+    """The lines of a block without comments, each with a line feed at its end.
 
     ``{}`` at the end of a line, which NetworkX writes for an edge without attributes, is left out.
     """
+    block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     prefixes = b"|".join(re.escape(each.encode()) for each in comments if each)
     if prefixes:
         block = re.sub(rb"^[ \t]*(?:%b).*\n?" % prefixes, b"", block, flags=re.MULTILINE)
@@ -361,13 +375,13 @@ def _one_mark(lines: bytes, mark: bytes) -> bytes:
     blanks = b" " if mark == b"\t" else b" \t"
     if not any(blank in lines for blank in (b" ", b"\t") if blank in blanks):
         return lines
-    pattern = rb"[%b]*(%b|\r?\n)[%b]*" % (blanks, re.escape(mark), blanks)
+    pattern = rb"[%b]*(%b|\n)[%b]*" % (blanks, re.escape(mark), blanks)
     return re.sub(pattern, rb"\1", lines.strip(blanks))
 
 
 def _one_blank(lines: bytes) -> bytes:
     """The lines with one blank between fields, and none at the ends."""
-    lines = lines.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+    lines = lines.replace(b"\t", b" ")
     if b"  " in lines:
         lines = _BLANKS.sub(b" ", lines)
     return lines.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")

@@ -126,16 +126,21 @@ def given_files(
         nodes: Files by labels; ``""`` if a column holds these.
         relationships: Files by types.
         delimiter: Separates fields; None for a comma in import files, else it is noticed.
-        decimals: As for `TablesSource`; import files name their types, so there it is unused.
+        decimals: As for `TablesSource`; only Parquet and Arrow have decimal numbers.
         options: Of `ImportSource`; none has a meaning for files with ordinary headers.
 
     Raises:
-        ConfigurationError: An option is wrong, or is given for files with ordinary headers.
+        ConfigurationError: An option is wrong, or has no meaning for these files.
         SourceError: A file is missing.
     """
     mark = None if delimiter is None else csv_format(delimiter, '"').delimiter
     groups = [_files_of(nodes), _files_of(relationships)]
-    if any(has_import_header(file, mark) for files in groups for _, file in files):
+    files = [file for group in groups for _, file in group]
+    is_import = any(has_import_header(each, mark) for each in files)
+    typed = any(table_kind(each.name) in (*PARQUET, *ARROW) for each in files)
+    if decimals != "exact" and (is_import or not typed):
+        raise ConfigurationError("decimals: only for Parquet and Arrow files")
+    if is_import:
         return ImportSource(nodes, relationships, delimiter=delimiter or ",", **options)
     usual = inspect.signature(ImportSource).parameters
     unused = [name for name, value in options.items() if value != usual[name].default]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from glob import iglob
 from importlib.metadata import entry_points
 from itertools import islice
 from os import PathLike, fspath
@@ -19,7 +20,8 @@ __all__ = ["adapter", "is_networkx", "resolve_source"]
 GROUP = "gpugda.adapters"
 _SHOWN = 200
 _LOOKED_AT = 1000  # names of a folder, to find a similar one
-_HOST_AND_PORT = re.compile(r"[\w.-]+:\d{2,5}")
+_HOST_AND_PORT = re.compile(r"([\w.-]+:\d{2,5})(/.*)?")
+_CREDENTIALS = re.compile(r"[^/@\s]:[^@\s]+@")
 _SNAPSHOT_FILES = ("arrays", "node_properties", "relationship_properties")
 _FILE_ADDRESS = re.compile(r"(?!https?:.*/$)\w[\w+.-]*://[^/]*/(.*/|.*\*.*|.*\.\w+)")
 """An address such as ``s3://bucket/folder/`` or ``https://host/edges.csv``; not ``http://host``."""
@@ -139,7 +141,9 @@ def _is_server(source: object) -> bool:
     if isinstance(source, str):
         scheme, _, rest = source.strip().partition(":")
         if not rest.startswith("//"):
-            return False
+            # The adapter refuses it without repeating the password.
+            looks_so = _CREDENTIALS.search(source) is not None
+            return looks_so and not _exists(source) and not any(iglob(source))
         if scheme.partition("+")[0].lower() in ("bolt", "neo4j"):
             return True
         if _is_file_address(source):
@@ -198,8 +202,8 @@ def _shortened(path: Path) -> str:
 
 def _nearest(path: Path) -> str:
     """What may have been meant: a server without its scheme, or a file of a similar name."""
-    if _HOST_AND_PORT.fullmatch(str(path)):
-        return f"; the address of a server begins with its scheme: bolt://{path}"
+    if server := _HOST_AND_PORT.fullmatch(str(path)):
+        return f"; the address of a server begins with its scheme: bolt://{server[1]}"
     if not path.parent.is_dir():
         return f"; nor is there a folder {_shortened(path.parent)!r}"
     from difflib import get_close_matches  # on errors only

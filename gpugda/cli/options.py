@@ -88,7 +88,7 @@ Source = Annotated[
 ]
 Graph = Annotated[
     str | None,
-    typer.Argument(metavar="[SOURCE]", help="The same as --source.", autocompletion=_sources),
+    typer.Argument(metavar="SOURCE", help="The same as --source.", autocompletion=_sources),
 ]
 Username = Annotated[
     str | None,
@@ -175,8 +175,8 @@ Decimals = Annotated[
     typer.Option(
         metavar="RULE",
         autocompletion=_one_of("exact", "float"),
-        help="Columns of decimal numbers in --nodes and --relationships: exact (they have to be "
-        "integers), or float (the nearest floats).",
+        help="Columns of decimal numbers in Parquet and Arrow files of --nodes and "
+        "--relationships: exact (they have to be integers), or float (the nearest floats).",
         rich_help_panel=_SOURCE,
     ),
 ]
@@ -203,7 +203,7 @@ Verbose = Annotated[
 Query = Annotated[
     str | None,
     typer.Argument(
-        metavar="[QUERY]", help="Cypher. Without it, it is read from --file or standard input."
+        metavar="QUERY", help="Cypher. Without it, it is read from --file or standard input."
     ),
 ]
 QueryFile = Annotated[

@@ -183,7 +183,7 @@ class AsyncServer:
             await self._open_source()
             self._ports = await _opened(settings.listen)
         except OSError as error:
-            raise _unserved(settings.listen, error) from error
+            raise _unserved("--listen", settings.listen, error) from error
         if settings.http is not None:
             await self._open_web(settings.http)
         for port in self._ports:
@@ -198,7 +198,7 @@ class AsyncServer:
         try:
             self._web_ports = await _opened(address, _WEB_PORT)
         except OSError as error:
-            raise _unserved(address, error) from error
+            raise _unserved("--http", address, error) from error
         account = self._settings.auth
         if is_server(self._source):
             account = self._connecting.get("auth")
@@ -212,7 +212,7 @@ class AsyncServer:
         try:
             await self._web.start()
         except OSError as error:
-            raise _unserved(address, error) from error
+            raise _unserved("--http", address, error) from error
 
     async def _open_source(self) -> None:
         arguments = (self._workers, self._settings, self._connecting)
@@ -512,11 +512,7 @@ async def _opened(address: str, default_port: int = _DEFAULT_PORT) -> list[socke
             ports[0].bind(address)
             ports[0].listen(_BACKLOG)
         else:
-            found = await asyncio.get_running_loop().getaddrinfo(
-                *host_and_port(address, default_port),
-                type=socket.SOCK_STREAM,
-                flags=socket.AI_PASSIVE,
-            )
+            found = await _resolved(*host_and_port(address, default_port))
             for family, *_, name in dict.fromkeys(found):
                 ports.append(socket.create_server(name, family=family, backlog=_BACKLOG))
     except BaseException:
@@ -526,6 +522,15 @@ async def _opened(address: str, default_port: int = _DEFAULT_PORT) -> list[socke
     for port in ports:
         port.setblocking(False)
     return ports
+
+
+async def _resolved(host: str, port: int) -> list[tuple[Any, ...]]:
+    try:
+        return await asyncio.get_running_loop().getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except UnicodeError as error:  # such as "a..b", which is no name at all
+        raise socket.gaierror(socket.EAI_NONAME, str(error)) from error
 
 
 async def _streams(
@@ -543,11 +548,11 @@ async def _streams(
     return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
-def _unserved(address: str, error: OSError) -> SourceError:
+def _unserved(option: str, address: str, error: OSError) -> SourceError:
     if isinstance(error, socket.gaierror):
         reason = "the host's name cannot be resolved; write HOST:PORT, as localhost:7687"
     elif error.errno == errno.EADDRINUSE:
-        reason = "another program listens there: end it, or choose another port with --listen"
+        reason = f"another program listens there: end it, or choose another port with {option}"
     else:
         reason = str(error)
     return SourceError(f"{address} cannot be served: {reason}")

@@ -127,6 +127,28 @@ def test_the_error_of_an_unknown_scheme_hides_the_password():
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "neo4j:secret@localhost:7687",
+        "neo4j//neo4j:secret@localhost:7687",
+        "neo4j:secret*@localhost",
+        "neo4j:se/secret@localhost",
+        f"~neo4j:secret@{'x' * 300}",
+    ],
+)
+def test_the_error_of_an_address_without_scheme_hides_the_password(address):
+    with pytest.raises(gpugda.ConfigurationError, match="credentials do not belong") as caught:
+        resolve_source(address)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_file_may_be_named_as_if_with_a_password(tmp_path):
+    (tmp_path / "a:b@c.csv").write_text("source,target\n1,2\n")
+    for name in ("a:b@c.csv", "a:b@*.csv"):
+        assert gpugda.connect(str(tmp_path / name)).run("MATCH (n) RETURN n").summary.rows == 2
+
+
 def test_a_missing_file_names_one_that_may_be_meant(tmp_path):
     (tmp_path / "people.csv").write_text("id\n1\n")
     with pytest.raises(gpugda.SourceError, match=r"did you mean '.*people\.csv'\?"):
@@ -135,6 +157,8 @@ def test_a_missing_file_names_one_that_may_be_meant(tmp_path):
         gpugda.connect(tmp_path / "nowhere" / "people.csv")
     with pytest.raises(gpugda.SourceError, match="scheme: bolt://localhost:7687"):
         gpugda.connect("localhost:7687")
+    with pytest.raises(gpugda.SourceError, match=r"scheme: bolt://localhost:7687$"):
+        gpugda.connect("localhost:7687/neo4j")
 
 
 def test_a_damaged_archive_is_named(tmp_path):

@@ -22,9 +22,10 @@ def unavailable(text, cause=None):
 @pytest.mark.parametrize(
     ("code", "advice"),
     [
-        ("Neo.ClientError.Security.Unauthorized", "Check auth="),
+        ("Neo.ClientError.Security.Unauthorized", "on the command line -u and -p"),
         ("Neo.ClientError.Security.TokenExpired", "Check auth="),
         ("Neo.ClientError.Security.AuthenticationRateLimit", "wait some seconds"),
+        ("Neo.ClientError.Security.AuthenticationRateLimit", "on the command line -u and -p"),
         ("Neo.ClientError.Security.CredentialsExpired", "SET PASSWORD"),
         ("Neo.ClientError.Security.Forbidden", "privilege"),
         ("Neo.ClientError.Database.DatabaseNotFound", "SHOW DATABASES"),

@@ -33,6 +33,13 @@ PATTERN = "%%MatrixMarket matrix coordinate pattern general\n"
         ("e.txt", "1, 2\n2, 3\n"),
         ("e.txt", "1,2 \n  2,3\t\r\n \n"),
         ("e.txt", "1\t2 \n 2\t3"),
+        ("e.txt", "# a comment\r1 2\r# another\r2 3 \r"),
+        ("e.txt", "% c\r1 , 2 \r 2, 3\r"),
+        ("e.txt", "# c\r1 2 {}\r2 3 {}\r"),
+        ("e.txt", "# c\r1 2 {'w': 1}\r2 3 {'w': 2}\r"),
+        ("e.txt", "source target\n1 2 {'w': 1}\n2 3\n"),
+        ("e.txt", "to,from\n2,1,{'w': 1}\n3,2,{'w': 2}\n"),
+        ("e.txt", "from\tto\tdata\n1\t2\t{'w': 1}\n2\t3\t{'w': 2}\n"),
         ("e.txt", "\ufeff1 2\n2 3\n"),
         ("e.txt", "\ufeff# a comment\n1 2 {'w': 1}\n2 3\n"),
         ("e.txt", "1 2 0,5\n2 3 0,7\n"),
@@ -48,7 +55,7 @@ PATTERN = "%%MatrixMarket matrix coordinate pattern general\n"
     ],
 )
 def test_a_list_of_edges_is_a_graph(tmp_path, name, text):
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, newline="")
     assert rows(str(tmp_path / name)) == [[1, "RELATED", 2], [2, "RELATED", 3]]
 
 
@@ -221,6 +228,13 @@ def test_options_without_a_meaning_for_ordinary_headers_are_refused(tmp_path, op
     with pytest.raises(ConfigurationError, match=f"{next(iter(option))}: only for files with"):
         given({"Person": f"{tmp_path}/people.csv"}, {}, **option)
     assert rows(given({"Person": f"{tmp_path}/people.csv"}, {}, quote='"'), "MATCH (n) RETURN n.id")
+
+
+@pytest.mark.parametrize("header", ["id,name", "id:ID,name"])
+def test_floats_for_decimals_are_refused_for_files_without_decimals(tmp_path, header):
+    (tmp_path / "people.csv").write_text(f"{header}\n1,Ann\n")
+    with pytest.raises(ConfigurationError, match="decimals: only for Parquet and Arrow"):
+        given({"Person": f"{tmp_path}/people.csv"}, {}, decimals="float")
 
 
 def test_files_by_label_may_have_headers_of_an_import(tmp_path):

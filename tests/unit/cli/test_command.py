@@ -96,6 +96,13 @@ def test_a_source_is_an_argument_of_commands_without_a_query(tmp_path):
     assert "Give the source once" in twice.stderr
 
 
+@pytest.mark.parametrize("command", ["serve", "status", "schema", "mcp", "run", "explain"])
+def test_the_usage_has_one_pair_of_brackets(command):
+    usage = gpugda(command, "--help").stdout.partition("\n\n")[0]
+    assert "[[" not in usage
+    assert ("QUERY" if command in ("run", "explain") else "SOURCE") in usage
+
+
 def test_decimal_columns_become_floats_by_request(tmp_path):
     prices = pa.array([decimal.Decimal("1.50"), decimal.Decimal("2.25")])
     parquet.write_table(pa.table({"id": [1, 2], "price": prices}), tmp_path / "p.parquet")

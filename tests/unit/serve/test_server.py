@@ -645,9 +645,20 @@ def test_wrong_settings(graph):
         served(graph, listen=server.address),
     ):
         pass
+    for listen in ("no.such.host.invalid:7687", "x..y:1"):
+        with (
+            pytest.raises(SourceError, match="name cannot be resolved; write HOST:PORT"),
+            served(graph, listen=listen),
+        ):
+            pass
+
+
+@pytest.mark.parametrize("option", ["listen", "http"])
+def test_a_taken_port_names_its_option(graph, option):
     with (
-        pytest.raises(SourceError, match="name cannot be resolved; write HOST:PORT"),
-        served(graph, listen="no.such.host.invalid:7687"),
+        served(graph) as server,
+        pytest.raises(SourceError, match=f"choose another port with --{option}$"),
+        served(graph, **{option: server.address}),
     ):
         pass
 
