@@ -9,7 +9,8 @@ or on that of a GPU. Functions with few cases run on both, as do those that skip
 these are marked `one_split`.
 
 Of the tests of the strategies that are not the default (`gpugda_strategies`), CI runs one case in
-four, and `make test` one in four of those; at least one case of each function runs in CI.
+four, and `make test` one in four of those. At least one case of each function, and of each strategy
+in it, runs in CI.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ _RIVAL = re.compile(r"[\[/_-](gpsm|gsi|sgsi|pbe|stwig)[\]/_.-]")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        marker = item.get_closest_marker("one_in")
-        if marker and not is_one_in(marker.args[0], item.nodeid):
-            _leave_out(item)
+    marked = (item for item in items if item.get_closest_marker("one_in"))
+    for found in _by_function(marked):
+        count = found[0].get_closest_marker("one_in").args[0]
+        _leave_out_all_but(share_of([item.nodeid for item in found], count), found)
     for found in _by_function(item for item in items if is_of_rival(item.nodeid)):
         _leave_out_all_but(some_of([item.nodeid for item in found]), found)
         for item in found:
@@ -70,12 +71,21 @@ def is_of_rival(name: str) -> bool:
 
 
 def some_of(names: Iterable[str]) -> set[str]:
-    """One in `FEW` of one function's cases, at least one; all if there are few."""
+    """One in `FEW` of one function's cases, at least one of each strategy; all if there are few."""
     every = set(names)
     if len(every) <= FEW:
         return every
+    strategies: dict[str, list[str]] = defaultdict(list)
+    for name in every:
+        strategies[_RIVAL.findall(name)[-1]].append(name)
+    return {name for found in strategies.values() for name in share_of(found, FEW)}
+
+
+def share_of(names: Iterable[str], count: int) -> set[str]:
+    """One in ``count`` of the cases, at least one; with both splits."""
+    every = set(names)
     first = min(map(_case, every), key=_number)
-    return {name for name in every if is_one_in(FEW, name) or _case(name) == first}
+    return {name for name in every if is_one_in(count, name) or _case(name) == first}
 
 
 def is_one_in(count: int, name: str) -> bool:

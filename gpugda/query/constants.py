@@ -9,6 +9,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
+from gpugda import values
 from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator as Two
 from gpugda.query.ast import ComparisonOperator as Than
@@ -56,12 +57,14 @@ def _all_of(truths: Iterable[bool | None]) -> bool | None:
 
 
 def _compared(left: int | float | None, than: Than, right: int | float | None) -> bool | None:
-    compare = _COMPARISONS.get(than)
-    if left is None or right is None or compare is None:
+    """A comparison's outcome, if it is the same of doubles, as the rewriter does, and in a row."""
+    if left is None or right is None or than not in _COMPARISONS:
         return None
-    if isinstance(left, int) and isinstance(right, int):
-        return compare(left, right)
-    return compare(float(left), float(right))  # as the rewriter does; rows are compared exactly
+    of_doubles, of_rows = _COMPARISONS[than]
+    exact = bool(of_rows(left, right))
+    if isinstance(left, float) or isinstance(right, float):
+        return exact if exact is of_doubles(float(left), float(right)) else None
+    return exact
 
 
 def number_of(expression: ast.Expression) -> int | float | None:
@@ -107,9 +110,9 @@ _OPERATORS: Final[dict[Two, Callable[[Any, Any], Any]]] = {
     Two.MODULO: _remainder,
     Two.POWER: math.pow,
 }
-_COMPARISONS: Final[dict[Than, Callable[[Any, Any], bool]]] = {
-    Than.EQUAL: operator.eq,
-    Than.LESS: operator.lt,
-    Than.GREATER: operator.gt,
+_COMPARISONS: Final[dict[Than, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]] = {
+    Than.EQUAL: (operator.eq, values.equals),
+    Than.LESS: (operator.lt, values.less),
+    Than.GREATER: (operator.gt, values.greater),
 }
 _LEAST: Final = -(1 << 63)

@@ -162,6 +162,7 @@ class Expand(Operator):
             undirected=asked.direction is Direction.BOTH,
             with_start=asked.minimum == 0,
             device=DeviceSearches(context, self),
+            symmetric=asked.step is None or not asked.step.predicates,
         )
 
     def _joined(

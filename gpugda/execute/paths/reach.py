@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.paths.compact import compacted
 from gpugda.execute.paths.frontier import Frontier, new_depths
 from gpugda.execute.paths.shortest import distances
@@ -45,6 +46,7 @@ class Reach:
         undirected: True if a step can also be walked back.
         with_start: True if the empty path reaches the start; otherwise only a closed trail does.
         device: Device searches, used if they are faster; None for the host only.
+        symmetric: False if a step can be taken that cannot be walked back.
     """
 
     steps: Adjacency
@@ -54,6 +56,7 @@ class Reach:
     undirected: bool
     with_start: bool
     device: DeviceSearches | None = None
+    symmetric: bool = True
 
     def ends(self, starts: Nodes) -> Iterator[tuple[Indexes, Nodes]]:
         """Yields pairs of a start's number and a node that a trail from it reaches, each once."""
@@ -106,8 +109,40 @@ class Reach:
             while len(search.keys) and (self.maximum is None or search.depth < self.maximum):
                 search.grow(self.check)
                 yield search.searches + first, search.nodes.astype(np.uint32)
-            closed = np.flatnonzero(search.closed | self.with_start) + first
-            yield closed, starts[closed]
+            closed = search.closed
+            if not (self.with_start or self._halves_meet):
+                closed = self._close_by_first(steps, starts[first : first + len(closed)])
+            places = np.flatnonzero(closed | self.with_start) + first
+            yield places, starts[places]
+
+    @property
+    def _halves_meet(self) -> bool:
+        """True if two ways from a start that meet are a closed trail, as one of them can return."""
+        return not self.undirected or self.symmetric
+
+    def _close_by_first(self, steps: Adjacency, starts: Nodes) -> NDArray[np.bool_]:
+        """True for each start with a closed trail, searched from each first relationship."""
+        found = np.zeros(len(starts), dtype=np.bool_)
+        numbers, entries = entries_of(steps.offsets, starts.astype(np.int64))
+        nodes, firsts = steps.neighbours[entries], steps.relationships[entries]
+        homes = starts[numbers]
+        found[numbers[nodes == homes]] = True  # loops
+        node_count = max(steps.node_count, 1)
+        size = max(1, min(_MAX_KEYS // node_count, len(numbers)))
+        depths = new_depths(size, node_count)
+        for first in range(0, len(numbers), size):
+            some = slice(first, first + size)
+            search = _Returning(steps, nodes[some], depths, homes[some], firsts[some])
+            try:
+                while len(search.keys) and (
+                    self.maximum is None or search.depth + 1 < self.maximum
+                ):
+                    search.grow(self.check)
+                    search.keep(~search.closed)
+            finally:
+                search.clear()
+            found[numbers[some][search.closed]] = True
+        return found
 
     def _are_closed(self, starts: Nodes) -> NDArray[np.bool_]:
         """True for each start to which a closed trail leads back."""
@@ -120,6 +155,8 @@ class Reach:
             found = lengths > 0
             if not len(left):
                 return found
+        if not self._halves_meet:
+            return self._close_by_first(self.steps, starts)
         # The two halves of an undirected trail meet in the middle.
         halves = 2 if self.undirected else 1
         for first, search in self._searches(self.steps, starts):
@@ -178,3 +215,28 @@ class _Closing(Frontier):
         if self.maximum is not None:
             closing &= self.depth + 1 + self.depths[there] <= self.maximum
         self.closed[rows[closing]] = True
+
+
+class _Returning(Frontier):
+    """Searches that follow a first relationship, and note whether another one leads home."""
+
+    def __init__(
+        self,
+        steps: Adjacency,
+        nodes: Nodes,
+        depths: NDArray[np.int32],
+        homes: Nodes,
+        firsts: NDArray[np.uint32],
+    ) -> None:
+        super().__init__(steps, nodes, depths)
+        self.homes, self.firsts = homes.astype(np.int64), firsts
+        self.closed = np.zeros(len(nodes), dtype=np.bool_)
+        keys = np.arange(len(nodes)) * self.node_count + self.homes
+        depths[keys] = 0  # a trail that closes passes its first node at its ends alone
+        self._touched.append(keys)
+
+    def _stepped(self, keys: Indexes, entries: Indexes, there: Indexes, fresh: Indexes) -> None:
+        searches = keys // self.node_count
+        home = self.steps.neighbours[entries] == self.homes[searches]
+        home &= self.steps.relationships[entries] != self.firsts[searches]
+        self.closed[searches[home]] = True

@@ -31,7 +31,21 @@ def project_late(tree: logical.Logical, facts: Facts) -> logical.Logical:
             if late := _late_columns(keys, project):
                 columns, ordered = _split(keys, project, late)
                 tree = logical.Project(replace(tree, input=ordered), columns)
+        case logical.Slice(skip=None, input=logical.Project() as project):
+            tree = replace(tree, input=_late_below(project))
     return logical.with_children(tree, lambda each: project_late(each, facts))
+
+
+def _late_below(tree: logical.Logical) -> logical.Logical:
+    """The input of a LIMIT, which lowering moves below consecutive projections."""
+    match tree:
+        case logical.Sort(input=logical.Project() as project, keys=keys):
+            if late := _late_columns(keys, project):
+                columns, ordered = _split(keys, project, late)
+                return logical.Project(ordered, columns)
+        case logical.Project():
+            return replace(tree, input=_late_below(tree.input))
+    return tree
 
 
 def _late_columns(keys: tuple[SortKey, ...], project: logical.Project) -> list[OutputColumn]:

@@ -238,6 +238,7 @@ _OF_TEXTS: Final = (
     ast.BinaryOperator.ENDS_WITH,
     ast.BinaryOperator.CONTAINS,
 )
+_EQUALITIES: Final = (ast.ComparisonOperator.EQUAL, ast.ComparisonOperator.NOT_EQUAL)
 _BY_INDEX: Final = (*_OF_TEXTS, ast.BinaryOperator.IN)
 _NOT_WITHIN: Final = frozenset[type[ast.Node]]((ast.LabelNot,))
 
@@ -295,11 +296,22 @@ def _tests(where: ast.Expression | None) -> Iterator[ast.Expression]:
     if isinstance(where, ast.Binary) and where.operator in _LOGICAL:
         yield from _tests(where.left)
         yield from _tests(where.right)
-    elif isinstance(where, ast.Unary) and where.operator is ast.UnaryOperator.NOT:
-        negated = _tests(where.operand)
-        yield from (e for e in negated if not isinstance(e, ast.LabelPredicate | ast.Unary))
+    elif inner := _negated(where):
+        if twice := _negated(inner):
+            yield from _tests(twice)
+            return
+        tests = _tests(inner)
+        yield from (e for e in tests if not isinstance(e, ast.LabelPredicate | ast.Unary))
     elif where is not None:
         yield where
+
+
+def _negated(where: ast.Expression | None) -> ast.Expression | None:
+    """The condition that NOT negates; None for others."""
+    match where:
+        case ast.Unary(operator=ast.UnaryOperator.NOT, operand=operand):
+            return operand
+    return None
 
 
 def _label_names(labels: ast.LabelExpression | None) -> Iterator[str]:
@@ -323,8 +335,8 @@ def _requires_text(
     where: ast.Expression | None, name: str, keys: tuple[str, ...], *, negated: bool = False
 ) -> bool:
     """True if no row passes a condition whose property differs from all of certain texts."""
-    if isinstance(where, ast.Unary) and where.operator is ast.UnaryOperator.NOT:
-        return _requires_text(where.operand, name, keys, negated=not negated)
+    if inner := _negated(where):
+        return _requires_text(inner, name, keys, negated=not negated)
     if isinstance(where, ast.Binary) and where.operator in _LOGICAL:
         either = (where.operator is ast.BinaryOperator.OR) is not negated
         sides = [side for side in (where.left, where.right) if not never_holds(side)]
@@ -336,6 +348,8 @@ def _requires_text(
     differs = ast.ComparisonOperator.NOT_EQUAL
     if negated or where is None or differs in getattr(where, "operators", ()):
         return False
+    if isinstance(where, ast.NormalizedPredicate) and not where.negated:
+        return not _keys_of(where.operand, name).isdisjoint(keys)
     if isinstance(where, ast.Binary) and where.operator in _OF_TEXTS:
         return not _keys_of(where.left, name).isdisjoint(keys)
     return any(map(_may_be_text, _compared_with(where, name, keys)))
@@ -389,8 +403,11 @@ def _served(test: ast.Expression) -> Iterator[ast.Expression]:
     match test:
         case ast.Comparison(operands=operands, operators=operators):
             for place, operator in enumerate(operators):
-                if operator is not ast.ComparisonOperator.NOT_EQUAL:
-                    yield from operands[place : place + 2]
+                yield from _served_by(operator, operands[place : place + 2])
+        case ast.FunctionCall():
+            yield from _point_of(test, "point.withinbbox")
+        case ast.NormalizedPredicate(operand=operand, negated=False):
+            yield operand
         case ast.Binary(operator=operator, left=left) if operator in _BY_INDEX:
             yield left
         case ast.Unary(operator=ast.UnaryOperator.IS_NOT_NULL, operand=operand):
@@ -398,6 +415,22 @@ def _served(test: ast.Expression) -> Iterator[ast.Expression]:
         case ast.TypePredicate(operand=operand, type=kind, negated=False):
             if getattr(kind, "not_null", False):
                 yield operand
+
+
+def _served_by(
+    operator: ast.ComparisonOperator, operands: tuple[ast.Expression, ...]
+) -> Iterator[ast.Expression]:
+    if operator is not ast.ComparisonOperator.NOT_EQUAL:
+        yield from operands
+    if operator not in _EQUALITIES:
+        for operand in operands:
+            yield from _point_of(operand, "point.distance")
+
+
+def _point_of(call: ast.Expression, name: str) -> Iterator[ast.Expression]:
+    """The point that an index of points finds by a call of this function."""
+    if isinstance(call, ast.FunctionCall) and call.name.lower() == name:
+        yield from call.arguments[:1]
 
 
 _RELATIONSHIP: Final = of("Relationship")
