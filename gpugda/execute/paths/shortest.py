@@ -8,6 +8,7 @@ read back from the nodes where the two searches met; parallel relationships give
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -65,9 +66,13 @@ class _Pairs:
         """True if the device is expected to be faster."""
         if device is None:
             return False
-        sources = min(len(unique_values(self.starts)), len(unique_values(self.ends)))
         seconds = _host_seconds(self.steps, len(self.starts))
-        return device.shortest_pay(self.steps, sources, seconds)
+        return device.shortest_pay(self.steps, self.sources, seconds)
+
+    @property
+    def sources(self) -> int:
+        """Number of distinct nodes at the ends of the pairs where there are fewer."""
+        return min(len(unique_values(self.starts)), len(unique_values(self.ends)))
 
     def taken(self, places: Indexes) -> _Pairs:
         """The pairs at these places."""
@@ -160,10 +165,45 @@ def distances(
         given = pairs.steps, pairs.backwards, pairs.starts, pairs.ends, maximum
         found[pairs.numbers], left = device.distances(*given)
         pairs = pairs.taken(left)
+    # Both ends of a pair that no path joins read whole components, again for each pair; searches
+    # of the shared nodes alone read each of them once.
+    budget = pairs.sources * len(pairs.steps.neighbours)
+    waiting = [np.zeros(0, dtype=np.int64)]
     for first, search in pairs.searches(check, every=False):
-        for rows, _ in search.meetings(maximum):
+        for rows, _ in search.meetings(maximum, budget):
             found[pairs.numbers[rows + first]] = search.front.depth + search.back.depth
+        budget -= search.spent
+        if budget < 0:
+            waiting.append(np.flatnonzero(search.active) + first)
+    pairs = pairs.taken(np.concatenate(waiting))
+    if len(pairs.starts):
+        found[pairs.numbers] = _from_shared(pairs, maximum, check)
     return found
+
+
+def _from_shared(pairs: _Pairs, maximum: int | None, check: Callable[[], None]) -> Indexes:
+    """Lengths of the shortest paths, by a search from each node of the side with fewer nodes."""
+    steps, nodes, others = pairs.steps, pairs.starts, pairs.ends
+    if len(unique_values(others)) < len(unique_values(nodes)):
+        steps, nodes, others = pairs.backwards, others, nodes
+    sources, source_of = np.unique(nodes, return_inverse=True)
+    lengths = np.zeros(len(nodes), dtype=np.int64)
+    node_count = max(steps.node_count, 1)
+    size = max(1, min(_MAX_DEPTHS // node_count, len(sources)))
+    depths = new_depths(size, node_count)
+    for first in range(0, len(sources), size):
+        rows = np.flatnonzero((source_of >= first) & (source_of < first + size))
+        keys = (source_of[rows] - first) * node_count + others[rows]
+        search = Frontier(steps, sources[first : first + size], depths)
+        try:
+            while len(search.keys) and (maximum is None or search.depth < maximum):
+                search.grow(check)
+                if (depths[keys] >= 0).all():
+                    break
+            lengths[rows] = np.maximum(depths[keys], 0)
+        finally:
+            search.clear()
+    return lengths
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,20 +233,27 @@ class _Search:
         self.active = np.ones(len(ends), dtype=np.bool_)
         self.check = check
         self.every = every
+        self.spent = 0
 
     def paths(self, maximum: int | None) -> Iterator[Level]:
         """Yields the paths, shortest first."""
         for pairs, nodes in self.meetings(maximum):
             yield from self._paths(pairs, nodes)
 
-    def meetings(self, maximum: int | None) -> Iterator[tuple[Indexes, Indexes]]:
-        """Yields pairs whose searches met, and where: at each node if ``every``, else at one."""
+    def meetings(
+        self, maximum: int | None, budget: float = math.inf
+    ) -> Iterator[tuple[Indexes, Indexes]]:
+        """Yields pairs whose searches met, and where: at each node if ``every``, else at one.
+
+        Ends once more entries are read than the budget; pairs that wait then are still active.
+        """
         front, back = self.front, self.back
         while maximum is None or front.depth + back.depth < maximum:
             self._drop_finished()
-            if not len(front.keys):
+            if not len(front.keys) or self.spent > budget:
                 return
             one, other = (front, back) if front.work <= back.work else (back, front)
+            self.spent += one.work
             one.grow(self.check)
             keys = one.keys[other.depths[one.keys] >= 0]
             if not len(keys):
