@@ -135,7 +135,9 @@ def _with_attributes(given: EdgeFile, head: bytes, rest: Iterator[bytes]) -> Tab
     first = _first_lines(head)
     sample = [_ids(line.decode("utf-8", "replace"))[0] for line in first]
     mark = _mark(given, sample, len(("source", "target")))
-    header = () if b"{" in first[0] else _header(name, sample, mark)
+    # Only usual words are a header here: NetworkX writes none, and its edge may lack attributes.
+    is_named = b"{" not in first[0] and usual_ends(_split(sample[0], mark)) is not None
+    header = _header(name, sample, mark) if is_named else ()
     names = header[:2] if {"source", "target"} == set(header[:2]) else ()
     lines = islice(_lines(chain([head], rest)), 1 if names else 0, None)
     for number, line in enumerate(lines, 1):

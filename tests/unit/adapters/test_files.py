@@ -65,6 +65,12 @@ def test_a_file_with_types_and_further_columns(tmp_path):
     assert rows(tmp_path / "e.csv", query) == [["b", 1999]]
 
 
+def test_the_first_edge_of_a_list_with_dicts_is_no_header(tmp_path):
+    (tmp_path / "e.txt").write_text("a b {}\n1 2 {'w': 1}\n")
+    found = rows(tmp_path / "e.txt", "MATCH (a)-->(b) RETURN a.id, b.id")
+    assert sorted(found) == [["1", "2"], ["a", "b"]]
+
+
 def test_the_weight_of_an_edge_list_without_header_is_named(tmp_path):
     (tmp_path / "e.txt").write_text("a b 1.5\nb c 2\n")
     assert rows(tmp_path / "e.txt", "MATCH ()-[r]->() RETURN r.weight") == [[1.5], [2.0]]
