@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,10 +20,24 @@ if TYPE_CHECKING:
     from gpugda.data.values.property_store import PropertyStore
     from gpugda.ports import Progress
 
-__all__ = ["GraphCounts", "counts_of", "create_indexes", "drop_indexes", "load_into"]
+__all__ = [
+    "GraphCounts",
+    "Written",
+    "counts_of",
+    "create_indexes",
+    "drop_indexes",
+    "load_into",
+    "remove_written",
+]
+
+logger = logging.getLogger(__name__)
 
 _BATCH = 5_000
 _INDEX = "gpugda_bench_"
+_ADVICE = (
+    "Name an empty database (--database), empty this one yourself if it may go, or leave --load "
+    "out to compare on the graph that is in it."
+)
 
 
 class _Runs(Protocol):
@@ -52,6 +67,19 @@ class GraphCounts:
         return f"{nodes:,} nodes and {relationships:,} relationships"
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Element ids of what was written.
+
+    Args:
+        nodes: In the order of the node indexes.
+        relationships: In any order.
+    """
+
+    nodes: list[str]
+    relationships: list[str]
+
+
 def counts_of(graph: DataGraph) -> GraphCounts:
     """The counts of a data graph."""
     codes, sets = graph.label_codes()
@@ -73,7 +101,9 @@ def _counts_in(database: _Runs) -> GraphCounts:
     return GraphCounts(dict(nodes), dict(map(tuple, found)))
 
 
-def load_into(database: _Runs, graph: DataGraph, name: str, progress: Progress) -> bool:
+def load_into(
+    database: _Runs, graph: DataGraph, name: str, progress: Progress, advice: str = _ADVICE
+) -> Written | None:
     """Writes a graph, unless the database already contains it.
 
     Args:
@@ -81,34 +111,63 @@ def load_into(database: _Runs, graph: DataGraph, name: str, progress: Progress) 
         graph: The graph with all properties.
         name: Name of the graph, for errors.
         progress: Receives the progress.
+        advice: What to do about a database that contains other data.
 
     Returns:
-        True if the graph was written.
+        What was written; None if the database already contained it.
 
     Raises:
         ConfigurationError: The database contains other data; nothing was written.
     """
     there, wanted = _counts_in(database), counts_of(graph)
     if there == wanted:
-        return False
+        return None
     if not there.empty:
         raise ConfigurationError(
             f"The database is not empty and does not hold the graph {name!r} ({wanted}): it holds "
-            f"{there}. Nothing was written. Name an empty database (--database), empty this one "
-            "yourself if it may go, or leave --load out to compare on the graph that is in it."
+            f"{there}. Nothing was written. {advice}"
         )
-    ids = _load_nodes(database, graph, progress)
-    _load_relationships(database, graph, ids, progress)
+    try:
+        ids = _load_nodes(database, graph, progress)
+        written = Written(ids, _load_relationships(database, graph, ids, progress))
+    except BaseException:
+        logger.warning("writing the graph %r ended early: the database may hold a part of it", name)
+        raise
     found = _counts_in(database)
     if found != wanted:
         raise ConfigurationError(
-            f"The database holds {found} after loading {wanted}: another client writes to it."
+            f"The database holds {found} after loading {wanted}: another client writes to it. "
+            "What was written stays."
         )
-    return True
+    return written
+
+
+def remove_written(database: _Runs, written: Written, name: str) -> None:
+    """Deletes what `load_into` wrote, and nothing else.
+
+    Raises:
+        ConfigurationError: Relationships of another client lead to some of the nodes.
+    """
+    for part in _parts(written.relationships):
+        _native(database, "MATCH ()-[r]->() WHERE elementId(r) IN $ids DELETE r", ids=part)
+    left = 0
+    for part in _parts(written.nodes):
+        ours = "MATCH (n) WHERE elementId(n) IN $ids"
+        _native(database, f"{ours} AND NOT (n)--() DELETE n", ids=part)
+        left += _native(database, f"{ours} RETURN count(n)", ids=part)[0][0]
+    if left:
+        raise ConfigurationError(
+            f"{left:,} nodes of the graph {name!r} stay in the database, because another client "
+            "has written relationships to them meanwhile. Nothing was removed that others wrote."
+        )
 
 
 def create_indexes(database: _Runs, graph: DataGraph) -> int:
-    """Creates an index per label and property of its nodes, waits for all, returns their number."""
+    """Creates an index per label and property of its nodes, waits for all, returns their number.
+
+    Those of a run that ended early have the same names and may be of others: they are dropped.
+    """
+    drop_indexes(database)
     pairs = sorted(
         (label, key)
         for label_id, label in enumerate(graph.labels.names)
@@ -163,7 +222,9 @@ def _load_nodes(database: _Runs, graph: DataGraph, progress: Progress) -> list[s
 
 def _load_relationships(
     database: _Runs, graph: DataGraph, ids: Sequence[str], progress: Progress
-) -> None:
+) -> list[str]:
+    """Writes the relationships; returns their element ids."""
+    made = list[str]()
     progress.phase("writing relationships", graph.relationship_count)
     types, starts, ends = (
         graph.relationship_types(),
@@ -174,7 +235,7 @@ def _load_relationships(
         text = (
             "UNWIND $rows AS row MATCH (a) WHERE elementId(a) = row[0] "
             "MATCH (b) WHERE elementId(b) = row[1] "
-            f"CREATE (a)-[r:{quoted(name)}]->(b) SET r = row[2]"
+            f"CREATE (a)-[r:{quoted(name)}]->(b) SET r = row[2] RETURN elementId(r) AS id"
         )
         for part in _parts(np.flatnonzero(types == type_id)):
             properties = _properties(graph.relationship_properties, part)
@@ -184,8 +245,9 @@ def _load_relationships(
                     starts[part].tolist(), ends[part].tolist(), properties, strict=True
                 )
             ]
-            _native(database, text, rows=rows)
+            made += [element_id for (element_id,) in _native(database, text, rows=rows)]
             progress.advance(len(part))
+    return made
 
 
 def _parts(indexes: Any) -> Iterator[Any]:

@@ -26,6 +26,15 @@ __all__ = ["bench"]
 
 _WRONG = 1
 _WORKLOADS = ("applications", "practice")
+_OF_PRACTICE = frozenset({"domain", "only", "scale", "writes_per_second", "replace_data"})
+_OF_QUERIES = frozenset({"queries", "params", "sizes", "per_size", "forms"})
+_NOT_OF = {
+    None: _OF_PRACTICE,
+    "applications": _OF_PRACTICE | _OF_QUERIES,
+    "practice": _OF_QUERIES
+    | {"graph", "load", "indexes", "graphs", "quick", "new_texts", "clear_caches"},
+}
+"""By workload, the parameters of others."""
 _CANCELLED = 130  # exit code that shells expect after Ctrl-C
 _QUERIES, _MEASURING, _GRAPH = "What is asked", "How it is measured", "The graph"
 
@@ -39,7 +48,7 @@ Address = Annotated[
         metavar="ADDRESS",
         help="The database, bolt://… or neo4j://…, with the graph that is in it; or any embedded "
         "source, which is compared with the reference executor. Default: GPUGDA_SOURCE, "
-        "else NEO4J_URI.",
+        "else NEO4J_URI; practice, which writes, never takes these.",
         rich_help_panel=_GRAPH,
     ),
 ]
@@ -47,6 +56,7 @@ Address = Annotated[
 
 @guarded
 def bench(
+    ctx: typer.Context,
     uri: Address = None,
     username: options.Username = None,
     password: options.Password = None,
@@ -134,7 +144,7 @@ def bench(
         bool,
         typer.Option(
             "--replace",
-            help="With practice: DELETE all that the database holds first.",
+            help="With practice: DELETE all that the database holds before the first domain.",
             rich_help_panel=_GRAPH,
         ),
     ] = False,
@@ -240,6 +250,7 @@ def bench(
     if workload not in (None, *_WORKLOADS):
         known = ", ".join(_WORKLOADS)
         raise ConfigurationError(f"--workload is {workload!r}; there are: {known}.")
+    _check_given(ctx, workload)
     # Otherwise the time of printing the driver's notifications would be measured too.
     logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
     server = options.ServerOptions(username, password, database, planner=planner)
@@ -283,6 +294,16 @@ def bench(
     asked = _shortened(asked) if quick else asked
     with terminated_as_by_hand():
         _run(uri, graph, replace(asked, applications=workload is not None))
+
+
+def _check_given(ctx: typer.Context, workload: str | None) -> None:
+    """Refuses options that the workload would ignore."""
+    for option in ctx.command.params:
+        given = ctx.get_parameter_source(option.name or "")
+        if option.name in _NOT_OF[workload] and given is not None and given.name == "COMMANDLINE":
+            without = option.name in _OF_PRACTICE
+            where = "needs --workload practice" if without else f"is not for --workload {workload}"
+            raise ConfigurationError(f"{option.opts[0]} {where}.")
 
 
 def _practise(uri: str | None, asked: PracticeOptions) -> None:

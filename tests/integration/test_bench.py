@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from gpugda.bench.benchmark import run_benchmark
 from gpugda.bench.options import BenchOptions
+from gpugda.bench.practice import run as practice
 from gpugda.bench.practice.run import PracticeOptions, run_practice
 from gpugda.cli.app import app
 from gpugda.errors import ConfigurationError
@@ -95,3 +96,36 @@ def test_the_practice_workload_runs_and_writes_into_empty_databases_only(server,
     beside = replace(asked, domains=("cloud",), writes_per_second=5)
     assert run_practice(server.uri, beside, SilentProgress()).wrong == []
     assert server.run("MATCH (n) RETURN count(n)") == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("joined", [False, True])
+def test_what_another_client_writes_meanwhile_survives(server, tmp_path, monkeypatch, joined):
+    server.wipe()
+    measure = practice.measure
+
+    def beside(*arguments):
+        server.run("CREATE (:Mine)")
+        if joined:
+            server.run("MATCH (m:Mine) MATCH (n:Movie) WITH m, n LIMIT 1 CREATE (m)-[:SEES]->(n)")
+        return measure(*arguments)
+
+    monkeypatch.setattr(practice, "measure", beside)
+    asked = PracticeOptions(
+        ("films", "cloud"),
+        0.02,
+        settle=0,
+        repetitions=1,
+        only="shortest",
+        folder=str(tmp_path),
+        connect={"auth": server.auth} if server.auth else {},
+    )
+    told = "Nothing was removed that others wrote" if joined else "Nothing was written"
+    with pytest.raises(ConfigurationError, match=told):
+        run_practice(server.uri, asked, SilentProgress())
+    assert server.run("MATCH (n:Mine) RETURN count(n)")[0][0] == 1
+    assert server.run("MATCH (n) RETURN count(n)")[0][0] == 1 + joined
+    assert server.run("MATCH ()-[r]->() RETURN count(r)")[0][0] == joined
+    assert "films" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    named = server.run("SHOW INDEXES YIELD name RETURN name")
+    assert not [name for (name,) in named if name.startswith("gpugda_bench_")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,7 @@ class QueryTimes:
     def late_first(self) -> int:
         """How many of the first runs took more than Neo4j's run of the same number allows."""
         pairs = zip(self.baseline, self.auto[: self.settle], strict=False)
-        return sum(map(_is_late, *zip(*pairs, strict=True)))
+        return sum(_is_late(native, auto) for native, auto in pairs)
 
     @property
     def late(self) -> bool:
@@ -64,6 +65,8 @@ class QueryTimes:
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Figures of several queries; those that an engine did not answer are only counted.
+
+    A mean or share of nothing is NaN: without answers, and of first runs if there are none apart.
 
     Args:
         queries: Number of queries.
@@ -111,12 +114,12 @@ def summarised(times: Sequence[QueryTimes]) -> Summary:
         len(times),
         len(times) - len(known),
         geometric_mean([native / gpu for native, gpu, _ in pairs]),
-        geometric_mean([each.baseline[0] / each.gpu[0] for each in known]),
+        geometric_mean([each.baseline[0] / each.gpu[0] for each in known if each.settle]),
         geometric_mean([native / auto for native, _, auto in pairs]),
         sum(native < gpu for native, gpu, _ in pairs),
-        sum(each.late_first for each in known) / max(1, firsts),
-        sum(each.late for each in known) / max(1, len(known)),
-        sum(auto for *_, auto in pairs) / (sum(min(pair[:2]) for pair in pairs) or 1.0),
+        _ratio(sum(each.late_first for each in known), firsts),
+        _ratio(sum(each.late for each in known), len(known)),
+        _ratio(sum(auto for *_, auto in pairs), sum(min(pair[:2]) for pair in pairs)),
     )
 
 
@@ -140,15 +143,24 @@ def _seconds(runs: Sequence[Run], engine: str) -> tuple[float, ...]:
     return () if any(run.outcome == "error" for run in mine) else tuple(r.seconds for r in mine)
 
 
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
+
+
 def _is_late(native: float, auto: float) -> bool:
     return auto > FACTOR * native + SLACK_SECONDS
 
 
 def _cells(summary: Summary) -> list[Any]:
-    return [
-        value if isinstance(value, int) else f"{value:.1%}" if "late" in name else f"{value:.2f}"
-        for name, value in asdict(summary).items()
-    ]
+    return [_cell(name, value) for name, value in asdict(summary).items()]
+
+
+def _cell(name: str, value: float) -> Any:
+    if isinstance(value, int):
+        return value
+    if math.isnan(value):
+        return "-"
+    return f"{value:.1%}" if "late" in name else f"{value:.2f}"
 
 
 def _row(times: QueryTimes) -> tuple[Any, ...]:

@@ -3,8 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
+from fake_bench_database import FakeGraphDatabase
 
-from gpugda.bench.load_graph import create_indexes, drop_indexes, load_into
+from gpugda.bench.load_graph import create_indexes, drop_indexes, load_into, remove_written
 from gpugda.errors import ConfigurationError
 from gpugda.ports import SilentProgress
 
@@ -78,3 +79,39 @@ def test_only_our_indexes_are_dropped():
     drop_indexes(database)
     dropped = [text for text in database.statements if text.startswith("DROP")]
     assert dropped == ["DROP INDEX `gpugda_bench_0` IF EXISTS"]
+
+
+def test_indexes_of_an_earlier_run_give_way(ring):
+    database = FakeGraphDatabase()
+    database.indexes = {"gpugda_bench_0": ("Other", "key"), "mine": ("A", "x")}
+    create_indexes(database, ring)
+    assert ("A", "name") in database.indexes.values()
+    assert ("Other", "key") not in database.indexes.values()
+    assert database.indexes["mine"] == ("A", "x")
+
+
+def test_what_another_client_wrote_is_not_removed(ring):
+    database = FakeGraphDatabase()
+    written = load_into(database, ring, "ring", SilentProgress())
+    foreign = database.create("Mine")
+    remove_written(database, written, "ring")
+    assert database.nodes == {foreign: ("Mine",)}
+    assert database.relationships == {}
+
+
+def test_nodes_to_which_another_client_wrote_relationships_stay(ring):
+    database = FakeGraphDatabase()
+    written = load_into(database, ring, "ring", SilentProgress())
+    first, second = written.nodes[:2]
+    foreign = database.create("Mine")
+    theirs = [database.join(foreign, "SEES", first), database.join(first, "SEES", second)]
+    with pytest.raises(ConfigurationError, match=r"2 nodes .*'ring' stay.* Nothing was removed"):
+        remove_written(database, written, "ring")
+    assert set(database.nodes) == {foreign, first, second}
+    assert list(database.relationships) == theirs
+
+
+def test_a_load_that_ends_early_says_what_it_leaves(ring, caplog):
+    with pytest.raises(OSError, match="gone"):
+        load_into(FakeGraphDatabase("CREATE (a)"), ring, "ring", SilentProgress())
+    assert "the graph 'ring' ended early: the database may hold a part of it" in caplog.text

@@ -1,19 +1,23 @@
 """The practice workload: its graphs and queries, how it is measured, and its figures."""
 
 import json
+import math
 import re
+import time
 
 import pytest
+from fake_bench_database import FakeGraphDatabase
 from typer.testing import CliRunner
 
 import gpugda
 from gpugda.bench.answers import answer_of, difference
 from gpugda.bench.measuring import Measured, Run
+from gpugda.bench.practice import run as practice
 from gpugda.bench.practice.domains import DOMAINS, domain_cases, domain_graph
 from gpugda.bench.practice.figures import practice_table, query_times, summarised
 from gpugda.bench.practice.run import PracticeOptions, run_practice
 from gpugda.cli.app import app
-from gpugda.errors import ConfigurationError
+from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import SilentProgress
 
 SMALL = 0.05
@@ -89,7 +93,21 @@ def test_figures_keep_first_runs_apart_and_take_lower_medians():
 def test_a_query_without_an_answer_is_only_counted():
     runs = [run("native", 1, 0.1), run("gpu", 1, 0.1, outcome="error"), run("auto", 1, 0.1)]
     found = summarised(query_times(Measured(runs), "native", 2))
-    assert (found.queries, found.without, found.late) == (1, 1, 0)
+    assert (found.queries, found.without) == (1, 1)
+    assert all(map(math.isnan, (found.device, found.late_first, found.late, found.regret)))
+
+
+def test_without_first_runs_their_figures_are_empty():
+    runs = [run(engine, 1, 0.1) for engine in ("native", "gpu", "auto")]
+    (times,) = query_times(Measured(runs), "native", 0)
+    assert times.late_first == 0
+    found = summarised([times])
+    assert (found.device, found.late) == pytest.approx((1, 0))
+    assert math.isnan(found.device_first)
+    assert math.isnan(found.late_first)
+    assert "| d | 1 | 0 | 1.00 | - | 1.00 | 0 | - | 0.0% | 1.00 |" in practice_table(
+        {"d": [times]}, "Neo4j"
+    )
 
 
 @pytest.mark.device
@@ -111,3 +129,170 @@ def test_unknown_domains_and_workloads_are_refused():
     outcome = CliRunner().invoke(app, ["bench", "--workload", "nothing"])
     assert outcome.exit_code != 0
     assert "applications, practice" in outcome.output
+
+
+# ------------------------------------------------------------------ on a database
+URI = "bolt://x"
+
+
+@pytest.fixture
+def database(monkeypatch):
+    """A database in memory, in which nothing is measured."""
+    found = FakeGraphDatabase()
+    monkeypatch.setattr(practice, "connect", found.connect)
+    measured_by(monkeypatch, lambda cases: None)
+    return found
+
+
+def measured_by(monkeypatch, happens, **facts):
+    """Lets something happen while a domain is measured."""
+
+    def measure(accelerator, cases, pace, progress):
+        happens(cases)
+        runs = [
+            Run(case.name, "repeated", engine, 1, 0.1, "ok", 1, engine)
+            for case in cases
+            for engine in pace.engines
+        ]
+        return Measured(runs, **{"finished": True, **facts})
+
+    monkeypatch.setattr(practice, "measure", measure)
+
+
+def options_for(folder, *domains, **changed):
+    return PracticeOptions(domains or ("films",), 0.01, folder=str(folder), **changed)
+
+
+def practised(folder, *domains, **changed):
+    return run_practice(URI, options_for(folder, *domains, **changed), SilentProgress())
+
+
+def facts_in(folder):
+    def refuse(name):
+        raise AssertionError(f"JSON has no {name}")
+
+    text = (folder / "practice.json").read_text(encoding="utf-8")
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_the_last_domain_stays_without_indexes(database, tmp_path):
+    assert practised(tmp_path, "films", "cloud", "films").finished
+    labels = {label for each in database.nodes.values() for label in each}
+    assert "Movie" not in labels  # the second "films" is no third domain
+    assert labels
+    assert list(facts_in(tmp_path)["summaries"]) == ["films", "cloud"]
+    assert database.indexes == {}
+
+
+def test_a_node_that_another_client_writes_survives(database, tmp_path, monkeypatch, caplog):
+    measured_by(monkeypatch, lambda cases: database.create("Mine"))
+    with pytest.raises(ConfigurationError, match=r"Nothing was written.*--replace") as refused:
+        practised(tmp_path, "films", "cloud", replace=True)
+    assert "--load" not in str(refused.value)
+    assert [*database.nodes.values()] == [("Mine",)]
+    # What was measured before is in the report, which says why there is no more.
+    assert list(facts_in(tmp_path)["summaries"]) == ["films"]
+    assert "ended early (ConfigurationError)" in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_only_replace_deletes_what_was_there(database, tmp_path):
+    database.create("Mine")
+    with pytest.raises(ConfigurationError, match="--replace"):
+        practised(tmp_path)
+    assert [*database.nodes.values()] == [("Mine",)]
+    practised(tmp_path, replace=True)
+    assert ("Mine",) not in database.nodes.values()
+
+
+def test_a_graph_that_was_there_is_not_removed_for_the_next(database, tmp_path):
+    practised(tmp_path)
+    before = dict(database.nodes)
+    assert practised(tmp_path).finished
+    with pytest.raises(ConfigurationError, match="Name --domain films alone, or name an empty"):
+        practised(tmp_path, "films", "cloud")
+    assert database.nodes == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_an_error_drops_the_indexes_and_says_what_stays(
+    database, tmp_path, monkeypatch, caplog, error
+):
+    def fails(cases):
+        assert database.indexes
+        raise error
+
+    measured_by(monkeypatch, fails)
+    with pytest.raises(error):
+        practised(tmp_path)
+    assert database.indexes == {}
+    assert "the graph of films, or a part of it, is still in the database" in caplog.text
+
+
+def test_a_cancelled_run_says_what_stays(database, tmp_path, monkeypatch, caplog):
+    measured_by(monkeypatch, lambda cases: None, finished=False)
+    assert not practised(tmp_path, "films", "cloud").finished
+    assert "the graph of films, or a part of it, is still in the database" in caplog.text
+
+
+def test_queries_are_found_before_anything_is_written(database, tmp_path):
+    with pytest.raises(ConfigurationError, match="No query of films has 'nowhere'"):
+        practised(tmp_path, only="nowhere", replace=True)
+    assert database.connected == []
+    only = domain_cases("films")[0].name
+    practised(tmp_path, "cloud", "films", only=only)
+    assert list(facts_in(tmp_path)["summaries"]) == ["films"]
+    assert "cloud" not in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_figures_of_nothing_are_null_in_json(database, tmp_path):
+    practised(tmp_path, settle=0, timeout=math.inf)
+    facts = facts_in(tmp_path)
+    assert facts["summaries"]["films"]["late_first"] is None
+    assert facts["options"]["timeout"] is None
+
+
+@pytest.mark.parametrize(("cleared", "told"), [(None, True), (3, False)])
+def test_the_report_says_if_query_caches_were_not_emptied(
+    database, tmp_path, monkeypatch, cleared, told
+):
+    measured_by(monkeypatch, lambda cases: None, cleared=cleared)
+    outcome = practised(tmp_path)
+    assert ("refused to empty its query caches (films)" in "\n".join(outcome.lines)) == told
+    assert facts_in(tmp_path)["caches_cleared"] == {"films": cleared}
+
+
+def test_a_client_that_fails_while_writing_fails_the_run(database, tmp_path, monkeypatch):
+    database.refused = "SET n.number"
+    measured_by(monkeypatch, lambda cases: time.sleep(0.1))
+    with pytest.raises(SourceError, match=r"--writes-per-second.* the client is gone"):
+        practised(tmp_path, writes_per_second=200)
+    assert ("GpugdaBenchWriter",) not in database.nodes.values()
+    assert list(facts_in(tmp_path)["summaries"]) == ["films"]
+
+
+def test_the_writing_client_removes_its_own_node_only(database, tmp_path, monkeypatch):
+    measured_by(monkeypatch, lambda cases: database.create("GpugdaBenchWriter"))
+    practised(tmp_path, writes_per_second=200)
+    assert [*database.nodes.values()].count(("GpugdaBenchWriter",)) == 1
+
+
+# ------------------------------------------------------------------ the command's options
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--domain", "films"), "--domain needs --workload practice"),
+        (("--workload", "applications", "--replace"), "--replace needs --workload practice"),
+        (("--scale", "2", "--quick"), "--scale needs --workload practice"),
+        (("--workload", "practice", "--quick"), "--quick is not for --workload practice"),
+        (("--workload", "practice", "--load", "pole"), "--load is not for --workload practice"),
+        (("--workload", "practice", "--sizes", "2-6"), "--sizes is not for --workload practice"),
+        (("--workload", "applications", "--queries", "q"), "--queries is not for --workload app"),
+        (("--workload", "practice", "--uri", "sample:wordnet"), "'sample:wordnet' is no database"),
+        (("--workload", "practice", "--replace"), "are for a database: name it with --uri"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(tmp_path, arguments, told):
+    outcome = CliRunner().invoke(app, ["bench", *arguments, "--out", str(tmp_path / "out")])
+    assert outcome.exit_code == 2, outcome.output
+    assert told in outcome.output
+    assert not (tmp_path / "out").exists()
