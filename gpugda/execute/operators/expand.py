@@ -27,7 +27,7 @@ from gpugda.execute.paths.trail_sets import (
     numbered,
     trail_sets,
 )
-from gpugda.execute.paths.trails import Level, trails
+from gpugda.execute.paths.trails import Level, trails, without_relationships
 from gpugda.execute.relationship_lists import avoiding, lists_of
 from gpugda.execute.seeds import entity_column
 from gpugda.expressions.operands import as_column
@@ -147,10 +147,10 @@ class Expand(Operator):
         bounds = offsets_of(start_of, len(some))
         for reached_starts, nodes in self._reach(steps, context).ends(some):
             if len(some) == len(starts):
-                yield _unread(order[reached_starts], nodes)
+                yield without_relationships(order[reached_starts], nodes)
                 continue
             paths, places = entries_of(bounds, reached_starts)
-            yield _unread(order[places], nodes[paths])
+            yield without_relationships(order[places], nodes[paths])
 
     def _reach(self, steps: Steps, context: ExecutionContext) -> Reach:
         asked = self.asked
@@ -162,7 +162,7 @@ class Expand(Operator):
             undirected=asked.direction is Direction.BOTH,
             with_start=asked.minimum == 0,
             device=DeviceSearches(context, self),
-            symmetric=asked.step is None or not asked.step.predicates,
+            symmetric=steps.is_symmetric,
         )
 
     def _joined(
@@ -180,7 +180,7 @@ class Expand(Operator):
         pairs = DistinctPairs(Ends(rows, starts, target.values[rows]), np.arange(len(rows)))
         joined = self._reach(steps, context).joined(pairs.ends.starts, pairs.ends.ends)
         places = np.sort(pairs.places(np.flatnonzero(joined)))
-        return _unread(rows[places], target.values[rows[places]])
+        return without_relationships(rows[places], target.values[rows[places]])
 
     def _batch(self, batch: Batch, level: Level, context: ExecutionContext) -> Batch:
         asked = self.asked
@@ -264,11 +264,6 @@ class Expand(Operator):
         asked = self.asked
         upper = "" if asked.maximum is None else asked.maximum
         return f"expand {asked.mode} *{asked.minimum}..{upper} from {asked.start} to {asked.end}"
-
-
-def _unread(rows: NDArray[np.int64], ends: NDArray[np.uint32]) -> Level:
-    """Paths whose relationships are not read."""
-    return Level(rows, ends, np.zeros((len(rows), 0), dtype=np.uint32))
 
 
 def _bounded(

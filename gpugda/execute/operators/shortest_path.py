@@ -19,7 +19,7 @@ from gpugda.execute.paths.path_choice import AtMost, Ends, Shortest
 from gpugda.execute.paths.paths_by_length import paths_by_length
 from gpugda.execute.paths.shortest import distances, shortest_paths
 from gpugda.execute.paths.steps import Steps, StepsCache
-from gpugda.execute.paths.trails import Level
+from gpugda.execute.paths.trails import Level, without_relationships
 from gpugda.execute.seeds import entity_column
 from gpugda.plan.logical import ExpandMode
 from gpugda.query.searches import FEW_NODES
@@ -160,8 +160,7 @@ class ShortestPath(Operator):
             return
         # Nothing of a path is read: it is enough that there is one.
         joined = np.flatnonzero(distances(*given, device))
-        unread = np.zeros((len(joined), 0), dtype=np.uint32)
-        yield pairs.of_places(Level(joined, ends[joined], unread))
+        yield pairs.of_places(without_relationships(joined, ends[joined]))
 
     def _by_length(
         self,
@@ -215,7 +214,7 @@ class ShortestPath(Operator):
 
 def _empty_paths(asked: Ends) -> Level:
     rows = np.flatnonzero(asked.starts == asked.ends)
-    return Level(rows, asked.starts[rows], np.zeros((len(rows), 0), dtype=np.uint32))
+    return without_relationships(rows, asked.starts[rows])
 
 
 class SelectedPaths(ShortestPath):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.integer_sets import unique_values
 from gpugda.device.launch.path_levels import SEARCHES_A_WORD
+from gpugda.execute.paths.distinct_pairs import Sources
 from gpugda.execute.paths.frontier import SECONDS_PER_ENTRY
 from gpugda.execute.paths.trails import Level
 from gpugda.match.special.path_search import searches_that_fit
@@ -93,8 +93,9 @@ class DeviceSearches:
     ) -> Generator[Level, None, Indexes]:
         """As `shortest.shortest_paths`; returns the pairs left to the host."""
         left = [np.zeros(0, dtype=np.int64)]
-        asked = _Asked.of(steps, backwards, starts, ends)
-        for searches, chunk, rows, pairs in self._asked(asked, every=every):
+        sources = Sources.of(starts, ends)
+        pulled = steps if sources.are_ends else backwards
+        for searches, chunk, rows, pairs in self._asked(pulled, sources, every=every):
             found = searches.shortest(chunk, *pairs, maximum)
             while True:
                 try:
@@ -103,7 +104,7 @@ class DeviceSearches:
                     left.append(rows[end.value])
                     break
                 # Paths are read from the search's last node back to its source.
-                walked = walked if asked.few_ends else walked[:, ::-1]
+                walked = walked if sources.are_ends else walked[:, ::-1]
                 yield Level(rows[of], ends[rows[of]], walked)
         return np.concatenate(left)
 
@@ -120,8 +121,9 @@ class DeviceSearches:
         The length is 0 if no walk joins a pair's nodes, which may be the same node.
         """
         lengths, left = np.zeros(len(starts), dtype=np.int64), [np.zeros(0, dtype=np.int64)]
-        asked = _Asked.of(steps, backwards, starts, ends)
-        for searches, chunk, rows, pairs in self._asked(asked, every=False):
+        sources = Sources.of(starts, ends)
+        pulled = steps if sources.are_ends else backwards
+        for searches, chunk, rows, pairs in self._asked(pulled, sources, every=False):
             lengths[rows], waiting = searches.distances(chunk, *pairs, maximum)
             left.append(rows[waiting])
         return lengths, np.concatenate(left)
@@ -136,13 +138,12 @@ class DeviceSearches:
                 yield first, len(chunk), walks
 
     def _asked(
-        self, asked: _Asked, *, every: bool
+        self, pulled: Adjacency, sources: Sources, *, every: bool
     ) -> Iterator[tuple[WalkSearches, Nodes, Indexes, tuple[Indexes, Indexes]]]:
         """Yields as many sources as fit, rows of their pairs, and each one's source and node."""
-        for first, searches, chunk in self._chunks(asked.pulled, asked.sources, every=every):
-            of = asked.source_of
-            rows = np.flatnonzero((of >= first) & (of < first + len(chunk)))
-            yield searches, chunk, rows, (of[rows] - first, asked.others[rows].astype(np.int64))
+        for first, searches, chunk in self._chunks(pulled, sources.nodes, every=every):
+            rows, numbers, nodes = sources.within(first, len(chunk))
+            yield searches, chunk, rows, (numbers, nodes)
 
     def _chunks(
         self, steps: Adjacency, sources: Nodes, *, every: bool
@@ -156,29 +157,3 @@ class DeviceSearches:
             for first in range(0, len(sources), size):
                 yield first, searches, sources[first : first + size]
         report.steps.append(f"searched from {len(sources):,} nodes, {size:,} at a time")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
-    """Pairs that are searched from their first or last nodes, whichever are fewer.
-
-    Args:
-        pulled: Per node, the relationships by which a search can enter it.
-        sources: Distinct source nodes.
-        source_of: Source number of each pair.
-        others: The other node of each pair.
-        few_ends: True if the sources are last nodes.
-    """
-
-    pulled: Adjacency
-    sources: Nodes
-    source_of: Indexes
-    others: Nodes
-    few_ends: bool
-
-    @classmethod
-    def of(cls, steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes) -> _Asked:
-        few_ends = len(unique_values(ends)) < len(unique_values(starts))
-        one, other = (ends, starts) if few_ends else (starts, ends)
-        sources, source_of = np.unique(one, return_inverse=True)
-        return cls(steps if few_ends else backwards, sources, source_of, other, few_ends)

@@ -1,11 +1,13 @@
-"""Deduplicates pairs of nodes that several rows ask for."""
+"""Pairs of nodes: each once, and the nodes from which they are searched."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.integer_sets import unique_values
 from gpugda.data.runs import offsets_of
 from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.paths.trails import Level
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
 
     from gpugda.execute.paths.path_choice import Ends
 
-__all__ = ["DistinctPairs"]
+    Indexes = NDArray[np.int64]
+    Nodes = NDArray[np.uint32]
+
+__all__ = ["DistinctPairs", "Sources"]
 
 
 class DistinctPairs:
@@ -41,3 +46,33 @@ class DistinctPairs:
         """Translates paths of pairs, given by number, to paths of all their places."""
         paths, entries = entries_of(self._bounds, level.rows)
         return Level(self._order[entries], level.ends[paths], level.relationships[paths])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sources:
+    """The nodes from which pairs are searched: their first or last ones, whichever are fewer.
+
+    Args:
+        nodes: These nodes, each once.
+        numbers: Of each pair, the number of its source among them.
+        others: The other node of each pair.
+        are_ends: True if they are last nodes.
+    """
+
+    nodes: Nodes
+    numbers: Indexes
+    others: Indexes
+    are_ends: bool
+
+    @classmethod
+    def of(cls, starts: Nodes, ends: Nodes) -> Sources:
+        """The sources of pairs."""
+        are_ends = len(unique_values(ends)) < len(unique_values(starts))
+        one, other = (ends, starts) if are_ends else (starts, ends)
+        nodes, numbers = np.unique(one, return_inverse=True)
+        return cls(nodes, numbers, other.astype(np.int64), are_ends)
+
+    def within(self, first: int, count: int) -> tuple[Indexes, Indexes, Indexes]:
+        """The pairs of ``count`` sources; their source's number from ``first`` on; other nodes."""
+        pairs = np.flatnonzero((self.numbers >= first) & (self.numbers < first + count))
+        return pairs, self.numbers[pairs] - first, self.others[pairs]

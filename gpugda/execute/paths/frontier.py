@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from gpugda.execute.entry_windows import entries_of, windows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     Indexes = NDArray[np.int64]
 
-__all__ = ["SECONDS_PER_ENTRY", "Frontier", "new_depths"]
+__all__ = ["SECONDS_PER_ENTRY", "Frontier", "new_depths", "shared_depths"]
+
+_MAX_DEPTHS: Final = 1 << 24
 
 SECONDS_PER_ENTRY: Final = 30e-9
 """Measured seconds per entry that a search reads."""
@@ -28,8 +30,18 @@ def new_depths(searches: int, node_count: int) -> NDArray[np.int32]:
     return np.full(searches * node_count, -1, dtype=np.int32)
 
 
+def shared_depths(steps: Adjacency, searches: int) -> tuple[NDArray[np.int32], list[slice]]:
+    """Depths for as many searches as fit, and which ones these are in turn."""
+    node_count = max(steps.node_count, 1)
+    size = max(1, min(_MAX_DEPTHS // node_count, searches))
+    chunks = [slice(first, first + size) for first in range(0, searches, size)]
+    return new_depths(size, node_count), chunks
+
+
 class Frontier:
     """The newest nodes of searches; a key is number of the search * node count + node.
+
+    A context manager, which restores the depths for the next searches.
 
     Args:
         steps: Adjacency that a search follows.
@@ -72,6 +84,12 @@ class Frontier:
         """Continues only the searches in this mask."""
         self.keys = self.keys[active[self.searches]]
 
+    def levels(self, check: Callable[[], None], most: float) -> Iterator[None]:
+        """Grows while there are new nodes and fewer steps than ``most``; yields after each."""
+        while len(self.keys) and self.depth < most:
+            self.grow(check)
+            yield
+
     def grow(self, check: Callable[[], None]) -> None:
         """Moves to the nodes not reached before; ``check`` raises when the deadline has passed."""
         found = [self.keys[:0]]
@@ -96,7 +114,9 @@ class Frontier:
     def _stepped(self, keys: Indexes, entries: Indexes, there: Indexes, fresh: Indexes) -> None:
         """Called for the steps of a window: from ``keys`` to ``there``; some of them are fresh."""
 
-    def clear(self) -> None:
-        """Restores the depths for the next searches."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         for keys in self._touched:
             self.depths[keys] = -1

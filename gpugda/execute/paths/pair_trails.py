@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.integer_sets import unique_values
-from gpugda.execute.paths.compact import compacted
+from gpugda.execute.paths.distinct_pairs import Sources
 from gpugda.execute.paths.frontier import SECONDS_PER_ENTRY
 from gpugda.execute.paths.selected_trails import TrailsAsked, selected_trails
-from gpugda.execute.paths.trails import Level, renumbered
+from gpugda.execute.paths.shortest import compact_pairs
+from gpugda.execute.paths.trails import Level, renumbered, without_relationships
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -56,46 +57,37 @@ class PairTrails:
             starts: First nodes.
             ends: Last nodes, one per first node.
         """
-        compact = compacted(steps)
-        some = np.arange(len(starts))
-        one, other = starts, ends
-        if compact is not None:
-            numbers = compact.numbers
-            some = np.flatnonzero((numbers[starts] >= 0) & (numbers[ends] >= 0))
-            one, other = (numbers[each[some]].astype(np.uint32) for each in (starts, ends))
-            steps, backwards = compact.steps, compact.renumbered(backwards)
-        found = self._walked(steps, backwards, one, other)
-        left = yield from renumbered(found, some, ends)
+        pairs = compact_pairs(steps, backwards, starts, ends)
+        found = self._walked(pairs.steps, pairs.backwards, pairs.starts, pairs.ends)
+        left = yield from renumbered(found, pairs.numbers, ends)
         if self.bounds[0] == 0:
             closed = starts == ends
-            closed[some[left]] = False
+            closed[pairs.numbers[left]] = False
             empty = np.flatnonzero(closed)
-            yield Level(empty, ends[empty], np.zeros((len(empty), 0), dtype=np.uint32))
-        return some[left]
+            yield without_relationships(empty, ends[empty])
+        return pairs.numbers[left]
 
     def _walked(
         self, steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes
     ) -> Generator[Level, None, Indexes]:
-        few_ends = len(unique_values(ends)) < len(unique_values(starts))
-        one, other = (ends, starts) if few_ends else (starts, ends)
-        pulled = steps if few_ends else backwards
-        sources, source_of = np.unique(one, return_inverse=True)
+        sources = Sources.of(starts, ends)
+        pulled = steps if sources.are_ends else backwards
         minimum, maximum = self.bounds
         bounds = minimum, len(steps.neighbours) if maximum is None else maximum
         begun = ((starts == ends) & (minimum == 0)).astype(np.int64)
         left, done = [np.zeros(0, dtype=np.int64)], np.zeros(len(starts), dtype=np.bool_)
         # The other search reads all relationships once per end.
         seconds = len(unique_values(ends)) * len(steps.neighbours) * SECONDS_PER_ENTRY
-        if self.device is None or not self.device.shortest_pay(pulled, len(sources), seconds):
+        if self.device is None or not self.device.shortest_pay(pulled, len(sources.nodes), seconds):
             return np.arange(len(starts))
-        for first, count, walks in self.device.walks(pulled, sources):
-            rows = np.flatnonzero((source_of >= first) & (source_of < first + count))
+        for first, count, walks in self.device.walks(pulled, sources.nodes):
+            rows, numbers, nodes = sources.within(first, count)
             done[rows] = True
-            numbers, nodes = source_of[rows] - first, other[rows].astype(np.int64)
             asked = TrailsAsked(numbers, nodes, bounds, self.most, self.by_group, begun[rows])
             found, waiting = selected_trails(walks, asked, self.check)
             left.append(rows[waiting])
             for pairs, walked in found:
                 # Trails are read from the last node of the walks back to their source.
-                yield Level(rows[pairs], ends[rows[pairs]], walked if few_ends else walked[:, ::-1])
+                walked = walked if sources.are_ends else walked[:, ::-1]
+                yield Level(rows[pairs], ends[rows[pairs]], walked)
         return np.concatenate([*left, np.flatnonzero(~done)])

@@ -8,6 +8,7 @@ paths with different first relationships closes a trail.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.paths.compact import compacted
-from gpugda.execute.paths.frontier import Frontier, new_depths
+from gpugda.execute.paths.frontier import Frontier, shared_depths
 from gpugda.execute.paths.shortest import distances
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     Nodes = NDArray[np.uint32]
 
 __all__ = ["Reach"]
-
-_MAX_KEYS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,14 +105,17 @@ class Reach:
 
     def _on_host(self, steps: Adjacency, starts: Nodes) -> Iterator[tuple[Indexes, Nodes]]:
         for first, search in self._searches(steps, starts):
-            while len(search.keys) and (self.maximum is None or search.depth < self.maximum):
-                search.grow(self.check)
+            for _ in search.levels(self.check, self._most):
                 yield search.searches + first, search.nodes.astype(np.uint32)
             closed = search.closed
             if not (self.with_start or self._halves_meet):
                 closed = self._close_by_first(steps, starts[first : first + len(closed)])
             places = np.flatnonzero(closed | self.with_start) + first
             yield places, starts[places]
+
+    @property
+    def _most(self) -> float:
+        return math.inf if self.maximum is None else self.maximum
 
     @property
     def _halves_meet(self) -> bool:
@@ -127,21 +129,12 @@ class Reach:
         nodes, firsts = steps.neighbours[entries], steps.relationships[entries]
         homes = starts[numbers]
         found[numbers[nodes == homes]] = True  # loops
-        node_count = max(steps.node_count, 1)
-        size = max(1, min(_MAX_KEYS // node_count, len(numbers)))
-        depths = new_depths(size, node_count)
-        for first in range(0, len(numbers), size):
-            some = slice(first, first + size)
-            search = _Returning(steps, nodes[some], depths, homes[some], firsts[some])
-            try:
-                while len(search.keys) and (
-                    self.maximum is None or search.depth + 1 < self.maximum
-                ):
-                    search.grow(self.check)
+        depths, chunks = shared_depths(steps, len(numbers))
+        for chunk in chunks:
+            with _Returning(steps, nodes[chunk], depths, homes[chunk], firsts[chunk]) as search:
+                for _ in search.levels(self.check, self._most - 1):
                     search.keep(~search.closed)
-            finally:
-                search.clear()
-            found[numbers[some][search.closed]] = True
+            found[numbers[chunk][search.closed]] = True
         return found
 
     def _are_closed(self, starts: Nodes) -> NDArray[np.bool_]:
@@ -160,27 +153,18 @@ class Reach:
         # The two halves of an undirected trail meet in the middle.
         halves = 2 if self.undirected else 1
         for first, search in self._searches(self.steps, starts):
-            while len(search.keys) and (
-                self.maximum is None or halves * search.depth < self.maximum
-            ):
-                search.grow(self.check)
+            for _ in search.levels(self.check, self._most / halves):
                 search.keep(~search.closed)
             found[first : first + len(search.closed)] = search.closed
         return found
 
     def _searches(self, steps: Adjacency, starts: Nodes) -> Iterator[tuple[int, _Closing]]:
         """Yields searches from as many starts as fit, and the number of the first one."""
-        node_count = max(steps.node_count, 1)
-        size = max(1, min(_MAX_KEYS // node_count, len(starts)))
-        depths = new_depths(size, node_count)
+        depths, chunks = shared_depths(steps, len(starts))
         labels = np.zeros(len(depths) if self.undirected else 0, dtype=np.int64)
-        for first in range(0, len(starts), size):
-            chunk = starts[first : first + size]
-            search = _Closing(steps, chunk, depths, labels, self.maximum)
-            try:
-                yield first, search
-            finally:
-                search.clear()
+        for chunk in chunks:
+            with _Closing(steps, starts[chunk], depths, labels, self.maximum) as search:
+                yield chunk.start, search
 
 
 class _Closing(Frontier):

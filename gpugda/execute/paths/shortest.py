@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,7 +18,8 @@ import numpy as np
 from gpugda.data.integer_sets import unique_values
 from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.execute.paths.compact import compacted
-from gpugda.execute.paths.frontier import SECONDS_PER_ENTRY, Frontier, new_depths
+from gpugda.execute.paths.distinct_pairs import Sources
+from gpugda.execute.paths.frontier import SECONDS_PER_ENTRY, Frontier, shared_depths
 from gpugda.execute.paths.trails import Level, renumbered
 
 if TYPE_CHECKING:
@@ -31,9 +33,8 @@ if TYPE_CHECKING:
     Indexes = NDArray[np.int64]
     Nodes = NDArray[np.uint32]
 
-__all__ = ["distances", "shortest_paths"]
+__all__ = ["Pairs", "compact_pairs", "distances", "shortest_paths"]
 
-_MAX_DEPTHS = 1 << 24
 _SECONDS_PER_PAIR: Final = 3e-6
 """Measured."""
 
@@ -44,8 +45,8 @@ def _host_seconds(steps: Adjacency, pairs: int) -> float:
     return pairs * (_SECONDS_PER_PAIR + entries * SECONDS_PER_ENTRY)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pairs:
+@dataclass(frozen=True, eq=False)
+class Pairs:
     """Pairs of distinct nodes that a search may join.
 
     Args:
@@ -69,45 +70,37 @@ class _Pairs:
         seconds = _host_seconds(self.steps, len(self.starts))
         return device.shortest_pay(self.steps, self.sources, seconds)
 
-    @property
+    @cached_property
     def sources(self) -> int:
         """Number of distinct nodes at the ends of the pairs where there are fewer."""
         return min(len(unique_values(self.starts)), len(unique_values(self.ends)))
 
-    def taken(self, places: Indexes) -> _Pairs:
+    def taken(self, places: Indexes) -> Pairs:
         """The pairs at these places."""
         given = self.starts[places], self.ends[places], self.numbers[places]
-        return _Pairs(self.steps, self.backwards, *given)
+        return Pairs(self.steps, self.backwards, *given)
 
     def searches(self, check: Callable[[], None], *, every: bool) -> Iterator[tuple[int, _Search]]:
         """Yields searches of as many pairs as fit, and the place of the first one."""
-        node_count = max(self.steps.node_count, 1)
-        size = max(1, min(_MAX_DEPTHS // node_count, len(self.starts)))
-        depths = new_depths(size, node_count), new_depths(size, node_count)
-        for first in range(0, len(self.starts), size):
-            chunk = slice(first, first + size)
-            search = _Search(
-                Frontier(self.steps, self.starts[chunk], depths[0]),
-                Frontier(self.backwards, self.ends[chunk], depths[1]),
-                self.ends[chunk],
-                check,
-                every=every,
-            )
-            try:
-                yield first, search
-            finally:
-                search.front.clear()
-                search.back.clear()
+        depths, chunks = shared_depths(self.steps, len(self.starts))
+        others = depths.copy()
+        for chunk in chunks:
+            with (
+                Frontier(self.steps, self.starts[chunk], depths) as front,
+                Frontier(self.backwards, self.ends[chunk], others) as back,
+            ):
+                yield chunk.start, _Search(front, back, self.ends[chunk], check, every=every)
 
 
-def _compact_pairs(steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes) -> _Pairs:
+def compact_pairs(steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes) -> Pairs:
+    """The pairs in a compact adjacency if that pays, without those that it shows to be apart."""
     compact = compacted(steps)
     if compact is None:
-        return _Pairs(steps, backwards, starts, ends, np.arange(len(starts)))
+        return Pairs(steps, backwards, starts, ends, np.arange(len(starts)))
     one, other = compact.numbers[starts], compact.numbers[ends]
     some = np.flatnonzero((one >= 0) & (other >= 0))
     nodes = one[some].astype(np.uint32), other[some].astype(np.uint32)
-    return _Pairs(compact.steps, compact.renumbered(backwards), *nodes, some)
+    return Pairs(compact.steps, compact.renumbered(backwards), *nodes, some)
 
 
 def shortest_paths(
@@ -133,7 +126,7 @@ def shortest_paths(
         every: True for all shortest paths of a pair, False for one.
         device: Device searches, used if they are faster; None for the host only.
     """
-    pairs = _compact_pairs(steps, backwards, starts, ends)
+    pairs = compact_pairs(steps, backwards, starts, ends)
     if pairs.pays(device):
         assert device is not None
         given = pairs.steps, pairs.backwards, pairs.starts, pairs.ends, maximum
@@ -159,7 +152,7 @@ def distances(
     The arguments are those of `shortest_paths`.
     """
     found = np.zeros(len(starts), dtype=np.int64)
-    pairs = _compact_pairs(steps, backwards, starts, ends)
+    pairs = compact_pairs(steps, backwards, starts, ends)
     if pairs.pays(device):
         assert device is not None
         given = pairs.steps, pairs.backwards, pairs.starts, pairs.ends, maximum
@@ -181,28 +174,20 @@ def distances(
     return found
 
 
-def _from_shared(pairs: _Pairs, maximum: int | None, check: Callable[[], None]) -> Indexes:
+def _from_shared(pairs: Pairs, maximum: int | None, check: Callable[[], None]) -> Indexes:
     """Lengths of the shortest paths, by a search from each node of the side with fewer nodes."""
-    steps, nodes, others = pairs.steps, pairs.starts, pairs.ends
-    if len(unique_values(others)) < len(unique_values(nodes)):
-        steps, nodes, others = pairs.backwards, others, nodes
-    sources, source_of = np.unique(nodes, return_inverse=True)
-    lengths = np.zeros(len(nodes), dtype=np.int64)
-    node_count = max(steps.node_count, 1)
-    size = max(1, min(_MAX_DEPTHS // node_count, len(sources)))
-    depths = new_depths(size, node_count)
-    for first in range(0, len(sources), size):
-        rows = np.flatnonzero((source_of >= first) & (source_of < first + size))
-        keys = (source_of[rows] - first) * node_count + others[rows]
-        search = Frontier(steps, sources[first : first + size], depths)
-        try:
-            while len(search.keys) and (maximum is None or search.depth < maximum):
-                search.grow(check)
+    sources = Sources.of(pairs.starts, pairs.ends)
+    steps = pairs.backwards if sources.are_ends else pairs.steps
+    lengths = np.zeros(len(pairs.starts), dtype=np.int64)
+    depths, chunks = shared_depths(steps, len(sources.nodes))
+    for chunk in chunks:
+        with Frontier(steps, sources.nodes[chunk], depths) as search:
+            rows, numbers, nodes = sources.within(chunk.start, chunk.stop - chunk.start)
+            keys = numbers * search.node_count + nodes
+            for _ in search.levels(check, math.inf if maximum is None else maximum):
                 if (depths[keys] >= 0).all():
                     break
             lengths[rows] = np.maximum(depths[keys], 0)
-        finally:
-            search.clear()
     return lengths
 
 

@@ -43,12 +43,14 @@ class Steps:
         nodes_allowed: Mask of nodes that may lie on a path; None for all.
         residuals: Predicates on whole paths that are still to be tested.
         reverse: Makes the same relationships, reversed.
+        is_symmetric: True if each step can also be walked back.
     """
 
     forwards: Adjacency
     nodes_allowed: NDArray[np.bool_] | None
     residuals: tuple[Expression, ...]
     reverse: Callable[[], Adjacency]
+    is_symmetric: bool
 
     @cached_property
     def backwards(self) -> Adjacency:
@@ -91,12 +93,14 @@ def _plain(asked: Expand, graph: DataGraph) -> Steps:
         (direction, types), lambda: adjacency_of(graph, direction, types)
     )
 
+    is_symmetric = direction is Direction.BOTH
+
     def reverse() -> Adjacency:
-        if direction is Direction.BOTH:
+        if is_symmetric:
             return found
         return graph.cached_adjacency((direction, types, "reversed"), found.reversed)
 
-    return Steps(found, None, asked.path_predicates, reverse)
+    return Steps(found, None, asked.path_predicates, reverse, is_symmetric)
 
 
 def reversed_direction(direction: Direction) -> Direction:
@@ -130,11 +134,12 @@ def _steps(asked: Expand, context: ExecutionContext) -> Steps:
             allowed = passed if allowed is None else allowed & passed
     types = type_ids(asked.types, graph.types)
     forwards = adjacency_of(graph, asked.direction, types, allowed, nodes_allowed)
+    is_symmetric = asked.direction is Direction.BOTH
     if asked.step is not None and asked.step.predicates:
         forwards = _repeatable(forwards, asked, asked.step, context)
-    is_symmetric = asked.direction is Direction.BOTH and asked.step is None
+        is_symmetric = False
     reverse = (lambda: forwards) if is_symmetric else forwards.reversed
-    return Steps(forwards, nodes_allowed, tuple(left), reverse)
+    return Steps(forwards, nodes_allowed, tuple(left), reverse, is_symmetric)
 
 
 def _repeatable(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.relationship_lists import Avoids
 
-__all__ = ["Level", "adjacency_of", "renumbered", "trails"]
+__all__ = ["Level", "adjacency_of", "renumbered", "trails", "without_relationships"]
 
 _MAX_VALUES = 1 << 19
 """Most relationships of all paths in a window."""
@@ -46,6 +46,11 @@ class Level:
         if len(paths) == len(self.rows):
             return self
         return Level(self.rows[paths], self.ends[paths], self.relationships[paths])
+
+
+def without_relationships(rows: NDArray[np.int64], ends: NDArray[np.uint32]) -> Level:
+    """Empty paths, or paths whose relationships are not read."""
+    return Level(rows, ends, np.zeros((len(rows), 0), dtype=np.uint32))
 
 
 def renumbered(
@@ -137,7 +142,7 @@ def trails(
         avoids: Returns, for rows and relationships, a mask of those that their paths may contain.
     """
     steps = (adjacency,) if isinstance(adjacency, Adjacency) else tuple(adjacency)
-    begin = Level(rows, starts, np.zeros((len(rows), 0), dtype=np.uint32))
+    begin = without_relationships(rows, starts)
     # Windows are computed lazily: all windows of a level would take memory for all its paths.
     stack: list[Iterator[Level]] = [iter((begin,))]
     while stack:

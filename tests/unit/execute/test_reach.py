@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import gpugda
 from gpugda.execute import entry_windows
-from gpugda.execute.paths import compact, reach, shortest
+from gpugda.execute.paths import compact, frontier
 from gpugda.execute.paths.reach import Reach
 from gpugda.execute.paths.steps import reversed_direction
 from gpugda.execute.paths.trails import adjacency_of
@@ -47,8 +47,7 @@ def test_reached_nodes_are_those_of_a_search_per_start(
     known = list(zip(nodes.tolist(), neighbours.tolist(), strict=True))
     starts = np.arange(NODES, dtype=np.uint32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reach, "_MAX_KEYS", size)
-        patch.setattr(shortest, "_MAX_DEPTHS", size)
+        patch.setattr(frontier, "_MAX_DEPTHS", size)
         patch.setattr(compact, "_MIN_SPARSITY", many)
         patch.setattr(entry_windows, "_MAX_ENTRIES", size)
         search = Reach(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpugda.execute import entry_windows
-from gpugda.execute.paths import compact, shortest
+from gpugda.execute.paths import compact, frontier
 from gpugda.execute.paths import paths_by_length as by_length
 from gpugda.execute.paths.paths_by_length import distances_to, paths_by_length
 from gpugda.execute.paths.shortest import distances, shortest_paths
@@ -63,7 +63,7 @@ def test_all_shortest_paths_are_found(
     graph, known = _graph(edges)
     starts, ends = _pairs()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shortest, "_MAX_DEPTHS", size)
+        patch.setattr(frontier, "_MAX_DEPTHS", size)
         patch.setattr(entry_windows, "_MAX_ENTRIES", size)
         patch.setattr(compact, "_MIN_SPARSITY", many)
         steps = _steps(graph, direction)
