@@ -1,14 +1,13 @@
 """Writes the tables of docs/functions.md from the registry of functions; `make docs` runs it."""
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
+
+from generated_pages import fill, graph
 
 import gpugda
 from gpugda.expressions.functions import Aggregate, listed
 from gpugda.expressions.kinds import ANY, Kinds
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "functions.md"
 # Functions with a syntax of their own, which no registry lists.
 FORMS = {
     "all": "all(x IN [1, 2] WHERE x > 0)",
@@ -63,12 +62,6 @@ VALUES = {
     "localdatetime": "localdatetime({year: 2020 + a.n})",
     "duration": "duration({days: a.n})",
 }
-
-
-def graph() -> gpugda.Accelerator:
-    nodes = {"id": [1, 2, 3], "labels": ["P", "P", "Q"], "n": [1, 2, 3], "s": ["x", "xy", "z"]}
-    relationships = {"source": [1, 2, 1], "target": [2, 3, 3], "type": ["R", "R", "S"]}
-    return gpugda.connect(gpugda.graph(nodes=nodes, relationships=relationships))
 
 
 def is_taken(accelerator: gpugda.Accelerator, call: str, version: int) -> bool:
@@ -137,10 +130,7 @@ def tables(accelerator: gpugda.Accelerator) -> Iterator[str]:
 
 def main() -> None:
     with graph() as accelerator:
-        lines = "\n".join(tables(accelerator))
-    between = re.compile(r"(?<=<!-- tables -->\n\n).*?(?=\n\n<!-- end of the tables -->)", re.S)
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(between.sub(lambda _: lines, text), encoding="utf-8")
+        fill("functions.md", tables(accelerator))
 
 
 if __name__ == "__main__":

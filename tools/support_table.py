@@ -1,19 +1,17 @@
 """Writes the table of docs/support.md from the current behaviour; `make docs` runs it."""
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from generated_pages import fill, graph
+
 import gpugda
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "support.md"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-sys.path.insert(0, str(ROOT / "tests"))
-
-from fake_server import FakeServer  # noqa: E402 - importable only after the path of the tests is added
+from fake_server import FakeServer
 
 CONSTRUCTS = {
     "patterns of nodes and directed relationships": "MATCH (a:P)-[:R]->(b) RETURN a.n, b.n",
@@ -76,12 +74,6 @@ class Support(NamedTuple):
     beside_neo4j: bool
 
 
-def embedded_graph() -> gpugda.Accelerator:
-    nodes = {"id": [1, 2, 3], "labels": ["P", "P", "Q"], "n": [1, 2, 3], "s": ["x", "xy", "z"]}
-    relationships = {"source": [1, 2, 1], "target": [2, 3, 3], "type": ["R", "R", "S"]}
-    return gpugda.connect(gpugda.graph(nodes=nodes, relationships=relationships))
-
-
 def database() -> gpugda.Accelerator:
     """An accelerator on the tests' fake server, which answers no query itself."""
     nodes = {
@@ -103,7 +95,7 @@ def is_answered(accelerator: gpugda.Accelerator, query: str) -> bool:
 
 
 def found() -> list[Support]:
-    with embedded_graph() as embedded, database() as live:
+    with graph() as embedded, database() as live:
         return [
             Support(construct, query, is_answered(embedded, query), is_answered(live, query))
             for construct, query in CONSTRUCTS.items()
@@ -121,11 +113,7 @@ def table(rows: list[Support]) -> Iterator[str]:
 
 
 def main() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    lines = "\n".join(table(found()))
-    between = re.compile(r"(?<=<!-- table -->\n\n).*?(?=\n\n<!-- end of the table -->)", re.DOTALL)
-    changed = between.sub(lambda _: lines, text)
-    PAGE.write_text(changed, encoding="utf-8")
+    fill("support.md", table(found()))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import ast
 import doctest
-import importlib.util
+import importlib
 import re
 import sys
 import tomllib
@@ -166,15 +166,14 @@ def test_names_in_the_join_step_walk_through_exist():
     assert before in kernels
 
 
-def tool(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def tool(monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(ROOT / "tools"), *sys.path])
+    return importlib.import_module
 
 
 @pytest.mark.device
-def test_the_page_of_functions_says_what_the_device_takes():
+def test_the_page_of_functions_says_what_the_device_takes(tool):
     functions = tool("function_table")
     with functions.graph() as accelerator:
         current = "\n".join(functions.tables(accelerator))
@@ -184,8 +183,7 @@ def test_the_page_of_functions_says_what_the_device_takes():
 
 
 @pytest.mark.device
-def test_supported_examples_of_the_table_are_answered(monkeypatch):
-    monkeypatch.setattr(sys, "path", list(sys.path))
+def test_supported_examples_of_the_table_are_answered(tool):
     support = tool("support_table")
     answered = set(support.table(support.found()))
     said = {
