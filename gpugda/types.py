@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NewType
+from typing import TYPE_CHECKING, Final, Literal, NewType
 
 __all__ = [
     "MAX_WEIGHT",
+    "NOWHERE",
     "Decimals",
     "Engine",
     "Freshness",
@@ -105,6 +106,10 @@ class Span:
         lead = "".join("\t" if c == "\t" else " " for c in line[: self.start - line_start])
         width = max(1, min(self.end, line_start + len(line)) - self.start)
         return f"  {before}{line}{after}\n  {' ' * len(before)}{lead}{'^' * width}"
+
+
+NOWHERE: Final = Span(0, 0)
+"""The place of what no text holds."""
 
 
 def first_line(error: BaseException) -> str:

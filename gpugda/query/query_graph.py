@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gpugda.errors import ConfigurationError
 from gpugda.query import ast
@@ -21,7 +21,7 @@ from gpugda.query.ast import (
     Variable,
 )
 from gpugda.query.render import expression_text, labels_text, name_text
-from gpugda.types import Span, value
+from gpugda.types import NOWHERE, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -266,8 +266,6 @@ G = TypeVar("G")
 Parts = tuple[tuple[QueryNode, ...], tuple[QueryRelationship, ...], tuple[Expression, ...]]
 """Nodes, relationships and predicates of a query graph."""
 
-_NOWHERE: Final = Span(0, 0)
-
 
 class QueryGraphBuilder(Generic[G]):
     """Builds a query graph element by element; `QueryGraph.builder` returns an empty one."""
@@ -299,7 +297,7 @@ class QueryGraphBuilder(Generic[G]):
         position = len(self._nodes)
         name = self._checked(name) or anonymous_node_name(position)
         names = _names(labels, "labels")
-        node = QueryNode(position, name, tuple(LabelName(_NOWHERE, each) for each in names))
+        node = QueryNode(position, name, tuple(LabelName(NOWHERE, each) for each in names))
         self._add_predicates(name, where)
         self._nodes.append(node)
         return node
@@ -335,14 +333,14 @@ class QueryGraphBuilder(Generic[G]):
                 )
         position = len(self._relationships)
         name = self._checked(name) or anonymous_relationship_name(position)
-        kinds = tuple(LabelName(_NOWHERE, each) for each in _names(types, "types"))
+        kinds = tuple(LabelName(NOWHERE, each) for each in _names(types, "types"))
         relationship = QueryRelationship(
             position=position,
             name=name,
             source=source.position,
             target=target.position,
             directed=directed,
-            types=LabelOr(_NOWHERE, kinds) if len(kinds) > 1 else kinds[0] if kinds else None,
+            types=LabelOr(NOWHERE, kinds) if len(kinds) > 1 else kinds[0] if kinds else None,
             clause=0,
         )
         self._add_predicates(name, where)
@@ -374,9 +372,9 @@ class QueryGraphBuilder(Generic[G]):
 
     def _add_predicates(self, name: str, where: Mapping[str, Any] | None) -> None:
         for key, wanted in (where or {}).items():
-            subject = Property(_NOWHERE, Variable(_NOWHERE, name), key)
+            subject = Property(NOWHERE, Variable(NOWHERE, name), key)
             operands = (subject, _literal(wanted, key))
-            self._predicates.append(Comparison(_NOWHERE, operands, (ComparisonOperator.EQUAL,)))
+            self._predicates.append(Comparison(NOWHERE, operands, (ComparisonOperator.EQUAL,)))
 
 
 def _place(predicate: Expression, order: Mapping[str, int]) -> int:
@@ -399,7 +397,7 @@ def _names(names: str | Sequence[str], what: str) -> list[str]:
 
 def _literal(value: Any, key: str) -> Expression:
     if isinstance(value, list | tuple):
-        return ListLiteral(_NOWHERE, tuple(_literal(item, key) for item in value))
+        return ListLiteral(NOWHERE, tuple(_literal(item, key) for item in value))
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ConfigurationError(f"{value} for the property {key!r} does not fit 64 bits.")
     if value is not None and not isinstance(value, bool | int | float | str):
@@ -407,7 +405,7 @@ def _literal(value: Any, key: str) -> Expression:
             f"A {type(value).__name__} for the property {key!r} cannot be written into a query"
             " graph: use a boolean, number, text or list, or write Cypher with a parameter."
         )
-    return Literal(_NOWHERE, value)
+    return Literal(NOWHERE, value)
 
 
 @value(frozen=True, slots=True)

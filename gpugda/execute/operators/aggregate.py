@@ -24,7 +24,7 @@ from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Constant, Operand, as_column, take, validity
 from gpugda.query import ast
 from gpugda.query.query_graph import Query, QueryGraph
-from gpugda.types import Span
+from gpugda.types import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -161,7 +161,7 @@ class Aggregate(Operator):
     def _table(self, batch: Batch, carried: tuple[str, ...], context: ExecutionContext) -> RowTable:
         """Keys, then the aggregates' arguments."""
         environment = context.environment(batch)
-        named = (ast.Variable(Span(0, 0), name) for name in carried)
+        named = (ast.Variable(NOWHERE, name) for name in carried)
         columns = [group_key(key, environment, self._single) for key in (*self.keys, *named)]
         for each in self.aggregates:
             arguments = arguments_of(each)
@@ -248,8 +248,7 @@ class Aggregate(Operator):
         return Batch(0, {}, keys=[none] * len(self.keys), aggregates=[none] * len(self.aggregates))
 
     def _query(self, carried: tuple[str, ...], context: ExecutionContext) -> Query:
-        span = Span(0, 0)
-        owners = tuple(ast.Variable(span, name) for name in carried)
+        owners = tuple(ast.Variable(NOWHERE, name) for name in carried)
         return Query(
             context.text,
             QueryGraph((), ()),

@@ -31,7 +31,7 @@ from gpugda.plan.tree_text import pattern_text
 from gpugda.query.ast import Variable
 from gpugda.query.query_graph import OutputColumn, Query
 from gpugda.query.shapes import variable_names
-from gpugda.types import Span
+from gpugda.types import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -123,7 +123,6 @@ def naming_pattern(graph: QueryGraph, context: ExecutionContext) -> Iterator[Non
         raise MemoryLimitError(f"{error} (for {text} alone)") from error
 
 
-_NOWHERE = Span(0, 0)
 _LARGEST_WEIGHT: Final = 2**63
 """Cap of a weight: larger counts overflow every aggregate."""
 
@@ -321,7 +320,7 @@ class Match(PatternOperator):
         if self._asked is not None:
             return self._asked
         names = (*self.bound, *self.wanted)
-        columns = tuple(OutputColumn(each, Variable(_NOWHERE, each)) for each in names)
+        columns = tuple(OutputColumn(each, Variable(NOWHERE, each)) for each in names)
         return Query(self._text, self.graph, columns)
 
     def need(self, bound: BoundQuery) -> Need:

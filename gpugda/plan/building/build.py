@@ -40,15 +40,13 @@ from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.searches import changes_nothing, has_search, planned_together
 from gpugda.query.shapes import conjuncts, join_by_ampersand, shape, substitute, variable_names
 from gpugda.query.walk import walk
-from gpugda.types import Span
+from gpugda.types import NOWHERE, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 __all__ = ["LogicalQuery", "build_body", "build_query", "build_subquery", "chosen_rows"]
-
-_NOWHERE = Span(0, 0)
 
 
 def chosen_rows(
@@ -84,8 +82,8 @@ def chosen_rows(
 
 
 def _is(name: str, place: int) -> ast.Expression:
-    operands = ast.Variable(_NOWHERE, name), ast.Literal(_NOWHERE, place)
-    return ast.Comparison(_NOWHERE, operands, (ast.ComparisonOperator.EQUAL,))
+    operands = ast.Variable(NOWHERE, name), ast.Literal(NOWHERE, place)
+    return ast.Comparison(NOWHERE, operands, (ast.ComparisonOperator.EQUAL,))
 
 
 def _branch(clause: ast.When) -> ast.Expression:
@@ -101,7 +99,7 @@ def _branch(clause: ast.When) -> ast.Expression:
 
 def _renaming(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[OutputColumn, ...]:
     pairs = zip(old, new, strict=True)
-    return tuple(OutputColumn(name, ast.Variable(_NOWHERE, before)) for before, name in pairs)
+    return tuple(OutputColumn(name, ast.Variable(NOWHERE, before)) for before, name in pairs)
 
 
 _CYPHER_25: Final = 25
@@ -191,8 +189,7 @@ def build_subquery(
 def _in_order(made: LogicalQuery, columns: tuple[str, ...]) -> Logical:
     if made.columns == columns:
         return made.tree
-    span = Span(0, 0)
-    named = tuple(OutputColumn(name, ast.Variable(span, name)) for name in columns)
+    named = tuple(OutputColumn(name, ast.Variable(NOWHERE, name)) for name in columns)
     return Project(made.tree, named)
 
 

@@ -31,7 +31,7 @@ from gpugda.query import ast
 from gpugda.query.query_graph import QueryGraph, QueryNode, QueryRelationship
 from gpugda.query.searches import Link, Placement, Search, SearchScope
 from gpugda.query.shapes import all_names, variable_names
-from gpugda.types import Span, value
+from gpugda.types import NOWHERE, value
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -304,12 +304,11 @@ class PatternPlanner(PatternReader):
 
     def _not_null(self) -> Iterator[ast.Expression]:
         """IS NOT NULL tests for bound nodes that the pattern requires but no operator tests."""
-        span = Span(0, 0)
         reached = {name for each in self._varying for name in (each.left, each.right)}
         for name in self._labels:
             if name in self._outer and name not in reached and self._has_no_conditions(name):
-                variable = ast.Variable(span, name)
-                yield ast.Unary(span, ast.UnaryOperator.IS_NOT_NULL, variable)
+                variable = ast.Variable(NOWHERE, name)
+                yield ast.Unary(NOWHERE, ast.UnaryOperator.IS_NOT_NULL, variable)
 
     def _components(self) -> list[frozenset[str]]:
         """Connected components by fixed-length relationships, in written order."""

@@ -15,7 +15,7 @@ from gpugda.query import ast
 from gpugda.query.query_graph import ColumnReference, OutputColumn
 from gpugda.query.shapes import QUERIES, all_names, rewrite, substitute
 from gpugda.query.walk import walk
-from gpugda.types import Span
+from gpugda.types import NOWHERE
 
 if TYPE_CHECKING:
     from gpugda.plan.facts import Facts
@@ -104,4 +104,4 @@ def _variable(expression: ast.Expression) -> str:
 
 
 def _passed(name: str, variable: str) -> OutputColumn:
-    return OutputColumn(name, ast.Variable(Span(0, 0), variable))
+    return OutputColumn(name, ast.Variable(NOWHERE, variable))

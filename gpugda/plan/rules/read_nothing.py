@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpugda.plan import logical
 from gpugda.query import ast
 from gpugda.query.constants import never_holds
-from gpugda.types import Span
+from gpugda.types import NOWHERE
 
 if TYPE_CHECKING:
     from gpugda.plan.facts import Facts
@@ -34,4 +34,4 @@ def read_nothing(tree: logical.Logical, facts: Facts) -> logical.Logical:
 def _no_rows(tree: logical.Logical) -> logical.Logical:
     while isinstance(tree, logical.Filter):
         tree = tree.input
-    return logical.Slice(tree, None, ast.Literal(Span(0, 0), 0))
+    return logical.Slice(tree, None, ast.Literal(NOWHERE, 0))
