@@ -226,8 +226,9 @@ def _ablate_indexes(
         try:
             for variant in ("without indexes", "with indexes"):
                 progress.phase(f"Neo4j {variant}", len(cases))
-                drop_indexes(accelerator)
-                if variant == "with indexes" and create_indexes(accelerator, graph) == 0:
+                if variant == "without indexes":
+                    drop_indexes(accelerator)
+                elif create_indexes(accelerator, graph) == 0:
                     return []
                 options = {"engine": "native", "timeout": timeout}
                 times[variant] = _each(accelerator, cases, options, progress)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.bench.machine import describe_machine
 from gpugda.bench.report import made_folder
+from gpugda.bench.tables import write_json
 from gpugda.errors import ConfigurationError
 from lab.child import Answer, Child
 from lab.lsqb_engines import ENGINES
@@ -225,5 +225,4 @@ def _write(
             for run in runs
         ],
     }
-    content = json.dumps(facts, indent=2, ensure_ascii=False, default=str)
-    (folder / "lsqb.json").write_text(f"{content}\n", encoding="utf-8")
+    write_json(folder / "lsqb.json", facts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.bench.machine import describe_machine
 from gpugda.bench.report import made_folder
+from gpugda.bench.tables import write_json
 from gpugda.config import parse_bytes, requested_device
 from gpugda.device.background_compilation import start_compile_processes
 from gpugda.device.context import DeviceContext, choose_device
@@ -233,9 +233,8 @@ def _write(
         "patterns": list(measured[0].patterns),
         "runs": [asdict(run) for each in measured for run in each.runs],
     }
-    lines = json.dumps(content, indent=2, ensure_ascii=False, default=str)
     try:
         (folder / "strategies.md").write_text(text, encoding="utf-8")
-        (folder / "strategies.json").write_text(f"{lines}\n", encoding="utf-8")
+        write_json(folder / "strategies.json", content)
     except OSError as error:
         outcome.notes.append(f"The report could not be written to --out: {error.strerror}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +15,7 @@ from gpugda.bench.machine import describe_machine
 from gpugda.bench.measuring import Measured, Pace, measure
 from gpugda.bench.report import Background, made_folder, report_text
 from gpugda.bench.statistics import figures_of
-from gpugda.bench.tables import write_queries, write_runs
+from gpugda.bench.tables import write_json, write_queries, write_runs
 from gpugda.bench.workload import Workload, make_workload
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
@@ -48,29 +47,6 @@ __all__ = [
     "read_workload",
     "run_benchmark",
 ]
-
-
-def measured_again(
-    engines: Engines,
-    cases: Sequence[Case],
-    measured: Measured,
-    pace: Pace,
-    progress: Progress,
-) -> Measured | None:
-    """Measures cases that broke a promise, with other texts; None if there are none, or no promise.
-
-    Adds wrong answers to those of ``measured``.
-    """
-    if pace.baseline != "native" or not measured.finished:
-        return None
-    found = broken_promises(case_times(cases, measured.runs), pace.baseline).values()
-    names = {name for each in found for name in each}
-    late = [case for case in cases if case.name in names]
-    if not late:
-        return None
-    again = measure(engines, late, pace.again(), progress)
-    measured.mismatches += again.mismatches
-    return again
 
 
 logger = logging.getLogger(__name__)
@@ -187,9 +163,10 @@ def fill_database(source: object, options: BenchOptions, progress: Progress) -> 
     graph = load(graph_source(options.load, graphs_folder(options.graphs)), progress).graph
     with opener(source, options)() as database:
         load_into(database, graph, options.load, progress)
-        drop_indexes(database)
         if options.indexes:
             create_indexes(database, graph)
+        else:
+            drop_indexes(database)
 
 
 def read_workload(
@@ -245,6 +222,29 @@ def _pace(options: BenchOptions, *, native: bool) -> Pace:
         options.clear_caches and native,
         options.seed,
     )
+
+
+def measured_again(
+    engines: Engines,
+    cases: Sequence[Case],
+    measured: Measured,
+    pace: Pace,
+    progress: Progress,
+) -> Measured | None:
+    """Measures cases that broke a promise, with other texts; None if there are none, or no promise.
+
+    Adds wrong answers to those of ``measured``.
+    """
+    if pace.baseline != "native" or not measured.finished:
+        return None
+    found = broken_promises(case_times(cases, measured.runs), pace.baseline).values()
+    names = {name for each in found for name in each}
+    late = [case for case in cases if case.name in names]
+    if not late:
+        return None
+    again = measure(engines, late, pace.again(), progress)
+    measured.mismatches += again.mismatches
+    return again
 
 
 # ------------------------------------------------------------------ after
@@ -303,8 +303,7 @@ def _write(
     text = report_text(background, findings, measured, plots)
     (folder / "report.md").write_text(text, encoding="utf-8")
     facts = _facts(background, findings, measured)
-    content = json.dumps(facts, indent=2, ensure_ascii=False, default=str)
-    (folder / "benchmark.json").write_text(f"{content}\n", encoding="utf-8")
+    write_json(folder / "benchmark.json", facts)
     return notes
 
 

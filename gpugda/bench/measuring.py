@@ -124,6 +124,9 @@ class Mismatch:
     text: str
     what: str
 
+    def __str__(self) -> str:
+        return f"{self.case.name}, engine {self.engine}: {self.what}\n{self.text}"
+
 
 @dataclass(slots=True)
 class Measured:

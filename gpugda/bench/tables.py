@@ -1,18 +1,19 @@
-"""Writes measurements as CSV: a line per query, the thesis' columns first, and a line per run."""
+"""Writes measurements: CSV of a line per query or run, the thesis' columns first, and JSON."""
 
 from __future__ import annotations
 
 import csv
+import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from gpugda.bench.findings import CaseTimes, Findings
     from gpugda.bench.measuring import Measured, Run
 
-__all__ = ["THESIS_COLUMNS", "write_queries", "write_runs"]
+__all__ = ["THESIS_COLUMNS", "write_json", "write_queries", "write_runs"]
 
 THESIS_COLUMNS = (
     "Node count",
@@ -144,3 +145,9 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows(rows)
+
+
+def write_json(path: Path, facts: Mapping[str, Any]) -> None:
+    """Writes facts as JSON; values that it does not know become texts."""
+    content = json.dumps(facts, indent=2, ensure_ascii=False, default=str)
+    path.write_text(f"{content}\n", encoding="utf-8")

@@ -398,8 +398,5 @@ def _tell(outcome: Outcome) -> None:
             f"regret {promise.auto_regret:.3f}\n"
         )
     sys.stdout.write(f"report: {outcome.folder / 'report.md'}{os.linesep}")
-    wrong = [
-        f"{found.case.name}, engine {found.engine}: {found.what}\n{found.text}"
-        for found in outcome.measured.mismatches
-    ]
+    wrong = [*map(str, outcome.measured.mismatches)]
     _fail(wrong, finished=outcome.measured.finished)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import threading
@@ -18,7 +17,7 @@ from gpugda.bench.measuring import Measured, Pace, measure
 from gpugda.bench.practice.domains import DOMAINS, domain_cases, domain_graph
 from gpugda.bench.practice.figures import QueryTimes, practice_table, query_times, summarised
 from gpugda.bench.report import made_folder
-from gpugda.bench.tables import write_runs
+from gpugda.bench.tables import write_json, write_runs
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.loading import load
 
@@ -303,7 +302,7 @@ class _Report:
         write_runs(self.outcome.folder / f"{name}-runs.csv", measured.runs)
         self.domains[name] = query_times(measured, baseline, self.options.settle)
         self.cleared[name] = measured.cleared
-        self.outcome.wrong += _wrong(name, measured)
+        self.outcome.wrong += [f"{name}: {each}" for each in measured.mismatches]
         self.their = "Neo4j" if baseline == "native" else baseline
         self.write()
 
@@ -344,9 +343,7 @@ class _Report:
             "summaries": {name: asdict(summarised(each)) for name, each in self.domains.items()},
             "queries": {name: [*map(asdict, each)] for name, each in self.domains.items()},
         }
-        content = json.dumps(_finite(facts), indent=2, ensure_ascii=False, default=str)
-        path = self.outcome.folder / "practice.json"
-        path.write_text(f"{content}\n", encoding="utf-8")
+        write_json(self.outcome.folder / "practice.json", _finite(facts))
 
 
 def _finite(value: Any) -> Any:
@@ -356,10 +353,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _wrong(domain: str, measured: Measured) -> list[str]:
-    return [
-        f"{domain}: {found.case.name}, engine {found.engine}: {found.what}\n{found.text}"
-        for found in measured.mismatches
-    ]
