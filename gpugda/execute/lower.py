@@ -370,7 +370,7 @@ class _Lowering:
     ) -> Operator:
         match tree:
             case logical.Slice(skip=skip, limit=limit):
-                return self._slice(tree.input, needed, RowBounds(skip, limit))
+                return self._slice(tree.input, needed, RowBounds(skip, limit, tree.apart))
             case logical.Sort():
                 return self._sort(tree, needed, None)
             case logical.Distinct():
@@ -427,7 +427,9 @@ class _Lowering:
         weighted = weighted and _are_steady(item.expression for item in items)
         if bounds is None:
             child = self.lower(tree.input, below, weighted=weighted)
-        elif bounds.skip is None and isinstance(tree.input, logical.Project):
+        elif isinstance(tree.input, logical.Project) and (
+            bounds.skip is None or logical.passes_on(tree.input)
+        ):
             child = self._project(tree.input, below, frozenset(), bounds, weighted=weighted)
         else:
             child = Slice(self.lower(tree.input, below, weighted=weighted), bounds)

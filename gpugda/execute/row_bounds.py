@@ -20,10 +20,17 @@ __all__ = ["RowBounds", "row_number"]
 
 @dataclass(frozen=True, slots=True)
 class RowBounds:
-    """The expressions of SKIP and LIMIT."""
+    """The expressions of SKIP and LIMIT.
+
+    Args:
+        skip: Of SKIP; None if there is none.
+        limit: Of LIMIT; None if there is none.
+        apart: True if ``LIMIT 0`` does not read the rows of ORDER BY below.
+    """
 
     skip: Expression | None
     limit: Expression | None
+    apart: bool = False
 
     def values(self, context: ExecutionContext) -> tuple[int, int | None]:
         """Number of rows to skip and most rows to return; None for no limit.

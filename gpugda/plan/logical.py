@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from gpugda.query.ast import Variable
 from gpugda.query.shapes import all_names
 from gpugda.types import value
 
@@ -46,6 +47,7 @@ __all__ = [
     "Unit",
     "Unwind",
     "children_of",
+    "passes_on",
     "with_children",
 ]
 
@@ -340,11 +342,20 @@ class Sort:
 
 @value(frozen=True, slots=True)
 class Slice:
-    """Drops the first ``skip`` rows and keeps at most ``limit`` of the rest."""
+    """Drops the first ``skip`` rows and keeps at most ``limit`` of the rest.
+
+    Args:
+        input: Input rows.
+        skip: The number of SKIP; None if there is none.
+        limit: The number of LIMIT; None if there is none.
+        apart: True if an earlier clause computes columns between it and ORDER BY: then ``LIMIT 0``
+            does not sort.
+    """
 
     input: Logical
     skip: Expression | None
     limit: Expression | None
+    apart: bool = False
 
 
 @value(frozen=True, slots=True)
@@ -462,6 +473,14 @@ Logical: TypeAlias = (
     | Apply
     | SelectPaths
 )
+
+
+def passes_on(tree: Project) -> bool:
+    """True if a projection only lists columns of its input."""
+    return not tree.keeps and all(
+        isinstance(each.expression, Variable) and each.expression.name == each.name
+        for each in tree.columns
+    )
 
 
 def children_of(node: Logical) -> tuple[Logical, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from gpugda.deadline import check_time
 from gpugda.query import ast
 from gpugda.query.constants import never_holds
 from gpugda.query.searches import changes_nothing, has_search, planned_together
+from gpugda.reference.limits import limits_by_order, without_rows
 from gpugda.reference.match import PatternMatcher
 from gpugda.reference.projection import Projected, ordered, project
 from gpugda.reference.searches import SearchMatcher
@@ -89,7 +90,8 @@ def _distinct_rows(rows: Iterable[Row]) -> Iterator[Row]:
 def _single(query: ast.SingleQuery, context: _QueryContext, table: Table) -> Table:
     first = True
     plain, loose = True, frozenset[str]()
-    for clauses in _runs(planned_together(query.clauses, (*table.names, *context.outer))):
+    together = planned_together(query.clauses, (*table.names, *context.outer))
+    for clauses in _runs(limits_by_order(together)):
         clause, importing = clauses[0], context.importing
         if first and isinstance(clause, ast.With) and importing is not None:
             table = Table(tuple(importing), [importing])
@@ -182,7 +184,7 @@ def _path_of(node: Any) -> values.Path | None:
 # ------------------------------------------------------------------ projections
 def _with(clause: ast.With, context: _QueryContext, table: Table) -> Table:
     if clause.where is not None and never_holds(clause.where):
-        clause = _without_rows(clause)
+        clause = without_rows(clause)
     names, projected = _projected(clause, context, table, by_outer=context.groups_by_outer)
     rows = (
         {**context.outer, **row}
@@ -190,14 +192,6 @@ def _with(clause: ast.With, context: _QueryContext, table: Table) -> Table:
         if clause.where is None or context.evaluator.holds(clause.where, scope)
     )
     return Table(names, rows)
-
-
-def _without_rows(clause: ast.With) -> ast.With:
-    """``LIMIT 0`` in place of a condition that never holds: only ORDER BY reads rows then."""
-    projection, none = clause.projection, ast.Literal(clause.span, 0)
-    order_by = () if projection.skip or projection.limit else projection.order_by
-    projection = replace(projection, order_by=order_by, skip=None, limit=none)
-    return replace(clause, projection=projection, where=None)
 
 
 def _return(clause: ast.Return, context: _QueryContext, table: Table) -> Table:

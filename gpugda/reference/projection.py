@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from gpugda import values
 from gpugda.errors import CypherArgumentError, CypherSyntaxError, CypherTypeError, QueryError
@@ -21,6 +21,8 @@ _T = TypeVar("_T")
 
 Projected = Iterator[tuple[Row, Mapping[Any, Any]]]
 """Per row: its columns, and the variables that ORDER BY may read."""
+_Scopes: TypeAlias = tuple[Row, Mapping[Any, Any]]
+"""Per row: what its columns read, and what ORDER BY reads beside them."""
 
 
 def project(
@@ -43,18 +45,15 @@ def project(
         by_outer: True if these are keys of the groups, so that there is no group without a row.
     """
     items = _items(projection, variables)
-    if projection.group_by is not None or any(aggregates_in(item.expression) for item in items):
-        projected = _grouped(projection, items, evaluator, rows, outer, by_outer=by_outer)
-    else:
-        keeps = not projection.distinct
-        names = tuple(item.name for item in items)
-        if keeps:
-            return names, _late(projection, items, evaluator, rows)
-        projected = _plain(items, evaluator, rows, outer)
-    if projection.distinct:
-        projected = _distinct(projected)
     names = tuple(item.name for item in items)
-    return names, ordered(projection, evaluator, projected)
+    scopes: Iterable[_Scopes]
+    if projection.group_by is not None or any(aggregates_in(item.expression) for item in items):
+        scopes = _grouped(projection, items, evaluator, rows, outer, by_outer=by_outer)
+    else:
+        scopes = ((row, outer if projection.distinct else row) for row in rows)
+    if not projection.distinct:
+        return names, _late(projection, items, evaluator, scopes)
+    return names, ordered(projection, evaluator, _distinct(_computed(items, evaluator, scopes)))
 
 
 def ordered(
@@ -101,19 +100,19 @@ def _items(projection: ast.Projection, variables: Iterable[str]) -> list[ast.Ret
     return [*stars, *projection.items]
 
 
-def _plain(
-    items: list[ast.ReturnItem], evaluator: Evaluator, rows: Iterable[Row], outer: Row
+def _computed(
+    items: list[ast.ReturnItem], evaluator: Evaluator, scopes: Iterable[_Scopes]
 ) -> Projected:
-    for row in rows:
-        found = {item.name: evaluator.value(item.expression, row) for item in items}
-        yield found, _scope(items, evaluator, found, outer)
+    for scope, before in scopes:
+        found = {item.name: evaluator.value(item.expression, scope) for item in items}
+        yield found, _scope(items, evaluator, found, before)
 
 
 def _late(
     projection: ast.Projection,
     items: list[ast.ReturnItem],
     evaluator: Evaluator,
-    rows: Iterable[Row],
+    scopes: Iterable[_Scopes],
 ) -> Projected:
     """Computes what ORDER BY does not read for the rows that SKIP and LIMIT keep."""
     parts = [part for key in projection.order_by for part in parts_of(key.expression)]
@@ -121,16 +120,16 @@ def _late(
     names = {part.name for part in parts if isinstance(part, ast.Variable)}
     early = [e for e in items if e.name in names or evaluator.shape(e.expression) in read]
 
-    def keyed() -> Iterator[tuple[tuple[Row, Row], Mapping[Any, Any]]]:
-        for row in rows:
-            found = {item.name: evaluator.value(item.expression, row) for item in early}
-            yield (row, found), _scope(early, evaluator, found, row)
+    def keyed() -> Iterator[tuple[tuple[_Scopes, Row], Mapping[Any, Any]]]:
+        for scope, before in scopes:
+            found = {item.name: evaluator.value(item.expression, scope) for item in early}
+            yield ((scope, before), found), _scope(early, evaluator, found, before)
 
-    for (row, found), _ in ordered(projection, evaluator, keyed()):
+    for ((scope, before), found), _ in ordered(projection, evaluator, keyed()):
         late = [item for item in items if item.name not in found]
-        values = {item.name: evaluator.value(item.expression, row) for item in late} | found
+        values = {item.name: evaluator.value(item.expression, scope) for item in late} | found
         whole = {item.name: values[item.name] for item in items}
-        yield whole, _scope(items, evaluator, whole, row)
+        yield whole, _scope(items, evaluator, whole, before)
 
 
 def _scope(
@@ -149,8 +148,8 @@ def _grouped(
     outer: Row,
     *,
     by_outer: bool,
-) -> Projected:
-    """One row per distinct key; a single row if there are no keys."""
+) -> Iterator[_Scopes]:
+    """The scopes of one row per distinct key; of a single row if there are no keys."""
     keys = [item.expression for item in items if not aggregates_in(item.expression)]
     if projection.group_by is not None:
         keys += projection.group_by.keys
@@ -174,9 +173,7 @@ def _grouped(
                 names[key.name] = value
         for node, aggregation in zip(calls, aggregations, strict=True):
             known[evaluator.shape(node)] = aggregation.result()
-        within = Scope({**known, **names})
-        result = {item.name: evaluator.value(item.expression, within) for item in items}
-        yield result, _scope(items, evaluator, result, known)
+        yield Scope({**known, **names}), known
 
 
 def _distinct(projected: Projected) -> Projected:

@@ -35,7 +35,8 @@ class Slice(Operator):
         skip, limit = self.bounds.values(context)
         stop = None if limit is None else skip + limit
         (child,) = self.children
-        if stop == 0 and not isinstance(child, Sort):  # a sort reads its rows even then
+        reads = isinstance(child, Sort) and not self.bounds.apart
+        if stop == 0 and not reads:  # ORDER BY with its own LIMIT reads its rows even then
             if context.argument is None:
                 yield child.nothing()
             return

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 from gpugda.plan import logical
 from gpugda.plan.rules.keep_errors import may_fail
 from gpugda.query import ast
-from gpugda.query.query_graph import ColumnReference, OutputColumn
+from gpugda.query.query_graph import (
+    AggregateReference,
+    ColumnReference,
+    KeyReference,
+    OutputColumn,
+)
 from gpugda.query.shapes import QUERIES, all_names, rewrite, substitute
 from gpugda.query.walk import walk
 from gpugda.types import NOWHERE
@@ -49,8 +54,6 @@ def _late_below(tree: logical.Logical) -> logical.Logical:
 
 
 def _late_columns(keys: tuple[SortKey, ...], project: logical.Project) -> list[OutputColumn]:
-    if isinstance(project.input, logical.Aggregate):
-        return []
     in_keys = {
         part.position
         for key in keys
@@ -69,13 +72,21 @@ def _late_columns(keys: tuple[SortKey, ...], project: logical.Project) -> list[O
 def _split(
     keys: tuple[SortKey, ...], project: logical.Project, late: list[OutputColumn]
 ) -> tuple[tuple[OutputColumn, ...], logical.Sort]:
-    """All columns, and the sort of the early ones and of the variables that late ones read."""
+    """All columns, and the sort of the early ones and of what late ones read."""
     early = [column for column in project.columns if column not in late]
     hiding = {each.name for each in early if _variable(each.expression) != each.name}
     read = all_names(column.expression for column in late)
     below = {name: f"\0late {name}" if name in hiding else name for name in read}
+    groups = {
+        (type(part), part.position): part
+        for column in late
+        for part in walk(column.expression)
+        if isinstance(part, KeyReference | AggregateReference)
+    }
 
     def renamed(part: ast.Expression) -> ast.Expression | None:
+        if isinstance(part, KeyReference | AggregateReference):
+            return ast.Variable(part.span, _group_column(part))
         name = _variable(part)
         return ast.Variable(part.span, below[name]) if name in below else None
 
@@ -95,8 +106,14 @@ def _split(
         _passed(below[name], name)
         for name in sorted(read - {column.name for column in early if column.name not in hiding})
     ]
+    carried += [OutputColumn(_group_column(part), part) for part in groups.values()]
     moved = tuple(replace(key, expression=rewrite(key.expression, placed)) for key in keys)
     return columns, logical.Sort(replace(project, columns=(*early, *carried)), moved)
+
+
+def _group_column(part: KeyReference | AggregateReference) -> str:
+    kind = "key" if isinstance(part, KeyReference) else "aggregate"
+    return f"\0late {kind} {part.position}"
 
 
 def _variable(expression: ast.Expression) -> str:

@@ -1,6 +1,8 @@
 """Makes ``LIMIT 0`` of a condition that never holds, as Neo4j does: no row below it is computed.
 
-So ``UNWIND [0, 1] AS x WITH 1 / x AS c WHERE 1 = 2 RETURN c`` has no row, and is no error.
+So ``UNWIND [0, 1] AS x WITH 1 / x AS c WHERE 1 = 2 RETURN c`` has no row, and is no error. Like any
+``LIMIT 0`` it sorts if ORDER BY is below, as Neo4j makes one step of the two, unless a WITH between
+them computes or renames columns.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ def read_nothing(tree: logical.Logical, facts: Facts) -> logical.Logical:
     """The tree with no rows below each filter, and each pattern, whose condition never holds."""
     tree = logical.with_children(tree, lambda each: read_nothing(each, facts))
     match tree:
+        case logical.Slice(input=logical.Project() as own, limit=limit) if limit is not None:
+            return replace(tree, apart=_computes(own.input))
         case logical.Filter() if any(map(never_holds, tree.predicates)):
             return _no_rows(tree.input)
         case logical.Match() if any(map(never_holds, tree.graph.predicates)):
@@ -34,4 +38,11 @@ def read_nothing(tree: logical.Logical, facts: Facts) -> logical.Logical:
 def _no_rows(tree: logical.Logical) -> logical.Logical:
     while isinstance(tree, logical.Filter):
         tree = tree.input
-    return logical.Slice(tree, None, ast.Literal(NOWHERE, 0))
+    return logical.Slice(tree, None, ast.Literal(NOWHERE, 0), _computes(tree))
+
+
+def _computes(tree: logical.Logical) -> bool:
+    """True if the last projection that changes something is directly below."""
+    while isinstance(tree, logical.Project) and logical.passes_on(tree):
+        tree = tree.input
+    return isinstance(tree, logical.Project)

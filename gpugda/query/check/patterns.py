@@ -291,18 +291,15 @@ def _check_names(hint: ast.Hint, clause: ast.Match, scope: Scope) -> None:
         scope.fail(message, hint.span, "42N76")
 
 
-def _tests(where: ast.Expression | None) -> Iterator[ast.Expression]:
-    """The conditions that AND and OR combine, without negated labels and null tests."""
+def _tests(where: ast.Expression | None, *, negated: bool = False) -> Iterator[ast.Expression]:
+    """The conditions that AND, OR and NOT combine, without labels and null tests that NOT turns."""
     if isinstance(where, ast.Binary) and where.operator in _LOGICAL:
-        yield from _tests(where.left)
-        yield from _tests(where.right)
+        yield from _tests(where.left, negated=negated)
+        yield from _tests(where.right, negated=negated)
     elif inner := _negated(where):
-        if twice := _negated(inner):
-            yield from _tests(twice)
-            return
-        tests = _tests(inner)
-        yield from (e for e in tests if not isinstance(e, ast.LabelPredicate | ast.Unary))
-    elif where is not None:
+        tests = _tests(inner, negated=not negated)
+        yield from (each for each in tests if not isinstance(each, ast.LabelPredicate))
+    elif where is not None and not (negated and isinstance(where, ast.Unary)):
         yield where
 
 
@@ -315,7 +312,9 @@ def _negated(where: ast.Expression | None) -> ast.Expression | None:
 
 
 def _label_names(labels: ast.LabelExpression | None) -> Iterator[str]:
-    for each in walk(labels, without=_NOT_WITHIN) if labels is not None else ():
+    if labels is None or isinstance(labels, ast.LabelNot):
+        return
+    for each in walk(labels, without=_NOT_WITHIN):
         if isinstance(each, ast.LabelName):
             yield each.name
 
