@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,7 +30,7 @@ _AMBIGUOUS_ENDS = (("start", "end"), ("head", "tail"), ("subject", "object"))
 _SUFFIXES = ("nodeid", "vertexid", "node", "vertex", "id")
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ColumnNames:
     """Names of the columns of one table that have a special meaning.
 
@@ -50,7 +51,7 @@ class ColumnNames:
     keep_ids: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GivenNames:
     """Names that the user gave, None for those to find among the columns of each table.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gpugda.errors import ConfigurationError
+from gpugda.types import value
 
 from .table_columns import TableColumns, columns_of_rows, open_table
 from .table_kinds import table_kind
@@ -17,7 +17,7 @@ __all__ = ["GivenTable", "given_tables"]
 _ENDS = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class GivenTable:
     """A table that the user gave.
 

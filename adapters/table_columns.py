@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any
@@ -18,11 +18,12 @@ from gpugda.data.values.arrow_numbers import arrow_numbers
 from gpugda.data.values.columns import Column, column_from_arrow, column_from_values
 from gpugda.data.values.temporal import neo4j_time, zone_name
 from gpugda.errors import SourceError
+from gpugda.types import value
 
 __all__ = ["TableColumns", "columns_of_rows", "one_array", "open_table"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TableColumns:
     """The columns of one table.
 

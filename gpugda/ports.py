@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -58,7 +60,7 @@ class SilentProgress:
         """Does nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DatabaseVersion:
     """A state of a database, identified by its last committed transaction.
 
@@ -73,7 +75,7 @@ class DatabaseVersion:
     bookmark: str = field(default="", compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class IdentifierPrefixes:
     """The prefixes of the numeric ids in element ids of nodes and relationships."""
 
@@ -81,7 +83,7 @@ class IdentifierPrefixes:
     relationship: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Projection:
     """The part of a database that is read.
 
@@ -94,7 +96,7 @@ class Projection:
     types: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GraphBatches:
     """A graph in columns. All node batches must be read before the first relationship batch.
 
@@ -115,7 +117,7 @@ class GraphBatches:
     properties_complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class EntityRows:
     """All properties of some nodes or relationships.
 
@@ -128,7 +130,7 @@ class EntityRows:
     version: DatabaseVersion | None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SnapshotFolder:
     """The content of a source whose graph is already a saved snapshot.
 
@@ -157,7 +159,7 @@ class GraphSource(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ServerFacts:
     """Facts about a database server, collected when connecting.
 
@@ -198,7 +200,7 @@ class ServerFacts:
     server_info: Any = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class NativeAnswer:
     """The server's own result of a query.
 
@@ -215,7 +217,7 @@ class NativeAnswer:
     version: DatabaseVersion | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class LabelChanges:
     """Labels added to or removed from nodes that existed before and still exist.
 
@@ -232,7 +234,7 @@ class LabelChanges:
     labels: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class PropertyChanges:
     """New values of one property, also on created elements, but not on deleted ones.
 
@@ -246,7 +248,7 @@ class PropertyChanges:
     values: Column | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class TouchedEntities:
     """Everything that transactions touched, even if it has no net effect.
 
@@ -261,7 +263,7 @@ class TouchedEntities:
     labels: LabelChanges
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class ChangeBatch:
     """The change set between two states of a database: the net effect of its transactions.
 
@@ -300,7 +302,7 @@ class ChangeBatch:
     is_newest: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChangeGap:
     """The changes since a state are unknown or incomplete: the graph has to be read again.
 

@@ -6,7 +6,8 @@ A pair is a data relationship that a join tests for one row; a GPU tests far mor
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from gpugda.types import value
 
 __all__ = [
     "CPU",
@@ -27,7 +28,7 @@ _GPU_SPEEDUP = 64
 """Speed of a GPU over a CPU that the thresholds assume; the measured ratio can reach 1,000."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CountThresholds:
     """When a count plan is searched for, and which plan is taken.
 
@@ -115,7 +116,7 @@ class CountThresholds:
     max_orders: int = 1 << 12
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FilterLimits:
     """When the neighbours of candidates are explored, and when one work item does the whole filter.
 
@@ -141,7 +142,7 @@ class FilterLimits:
     listed: int = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class JoinLimits:
     """Sizes of the windows and launches of a join and of the operators that read its rows.
 
@@ -199,7 +200,7 @@ _ROW_COPIES = 6
 """Sorting holds rows twice, and half of the memory is for results; the rest is for safety."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SegmentLimits:
     """How a data graph that exceeds the device's memory is sent to it in segments.
 
@@ -257,7 +258,7 @@ class SegmentLimits:
         return max(self.share_for_pairs, min(self.share_beside_rows, 1.0 - _ROW_COPIES * rows))
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PathCosts:
     """Cost of path searches from many nodes on the device, measured; otherwise the host searches.
 
@@ -270,7 +271,7 @@ class PathCosts:
     word_seconds: float = 2e-9
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Thresholds:
     """Thresholds of the strategy ``extend`` and of path searches."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.unknown_names import names_to_look_up, remarks_on_names
 from gpugda.deadline import working_until
 from gpugda.match.embeddings import JoinProgress, StrategyReport
 from gpugda.result.result import Result
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GraphAnswer:
     """Rows in columns, and facts for the summary about how they were computed."""
 

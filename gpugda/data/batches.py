@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["NodeBatch", "RelationshipBatch", "id_array"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class NodeBatch:
     """A batch of nodes.
 
@@ -47,7 +49,7 @@ class NodeBatch:
     row_word: str = "row"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class RelationshipBatch:
     """A batch of relationships.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,7 @@ from gpugda.data.patches.patched import Patched, stored_bytes, whole
 from gpugda.data.runs import repeated
 from gpugda.data.threads import in_threads_ahead, pieces_of
 from gpugda.deadline import check_time
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -43,7 +43,7 @@ class CsrParts(NamedTuple):
     run_starts: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Csr:
     """Each node's relationships in one direction, sorted by (type, neighbour, relationship index).
 

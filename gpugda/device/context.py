@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from concurrent.futures import Future
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.deadline import seconds_left
@@ -16,6 +16,7 @@ from gpugda.device.failures import device_failure
 from gpugda.device.profile import CPU, GPU
 from gpugda.errors import DeviceError, StillCompilingError
 from gpugda.process import process_id
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +89,7 @@ _kept: defaultdict[tuple[int, int], list[LoadedContext]] = defaultdict(list)
 """Contexts by process (as OpenCL does not survive a fork) and device."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class LoadedContext:
     """An OpenCL context that one device context uses at a time.
 

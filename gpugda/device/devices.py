@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gpugda.device.caches import POCL_VARIABLE, pocl_folder
@@ -10,6 +10,7 @@ from gpugda.device.pocl_cpu import name_unknown_cpu
 from gpugda.errors import DeviceError
 from gpugda.folders import can_write, spares
 from gpugda.process import process_id
+from gpugda.types import value
 
 __all__ = ["DeviceInfo", "choose_device", "list_devices", "refuse_forked_process"]
 
@@ -23,7 +24,7 @@ _ADVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DeviceInfo:
     """One OpenCL device.
 

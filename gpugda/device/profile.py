@@ -5,10 +5,10 @@ Launchers select the kernels for a kind of device; they ask the context for its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from gpugda import thresholds
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.thresholds import Thresholds
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["CPU", "GPU", "DeviceProfile"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DeviceProfile:
     """Settings of one kind of device.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from gpugda.deadline import check_time
 from gpugda.expressions.lists import ColumnLists, PathRows, joined_lists
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values, take
 from gpugda.expressions.temporal.rows import joined_moments
-from gpugda.types import MAX_WEIGHT
+from gpugda.types import MAX_WEIGHT, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class RowTable:
     """A table of operands of equal length."""
 
@@ -135,7 +135,7 @@ _MAX_ELEMENTS: Final = 1 << 19
 """Elements of lists and paths in a batch: operators check the time between batches."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Batch:
     """A batch of rows.
 

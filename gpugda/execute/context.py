@@ -9,6 +9,7 @@ from gpugda.deadline import check_deadline
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.operands import as_column
 from gpugda.match.embeddings import StrategyReport
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +40,7 @@ class Measured:
     report: StrategyReport | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class ExecutionContext:
     """The context of one run of a query.
 

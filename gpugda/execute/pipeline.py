@@ -30,6 +30,7 @@ from gpugda.plan.optimizer import optimise
 from gpugda.plan.plan_basis import PlanBasis
 from gpugda.query import ast
 from gpugda.query.walk import walk
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -60,7 +61,7 @@ _PRICED: Final = 8
 """Physical plans kept for a query alone: for other rates, or other sizes of its parameters."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Pipeline:
     """The operators of a query.
 
@@ -211,7 +212,7 @@ class KeptPhysical:
     plan: tuple[PlanBasis, PhysicalPlan] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class QueryPlan:
     """How a query is answered on one data graph.
 

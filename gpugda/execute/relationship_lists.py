@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from gpugda.data.runs import places_in_runs
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.operands import distinct_values
+from gpugda.types import value
 from gpugda.values import Entity
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MAX_COMPARED: Final = 32
 _NONE_LEFT, _NONE_RIGHT = -1, -2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class RelationshipLists:
     """The relationships of each row.
 

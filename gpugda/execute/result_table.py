@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpugda.data.values.columns import Column
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["ResultTable"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class ResultTable:
     """Result rows in order, as named columns; nodes and relationships are still indexes.
 

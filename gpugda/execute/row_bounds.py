@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import value_at
 from gpugda.query.constructs import paging_error
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["RowBounds", "row_number"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RowBounds:
     """The expressions of SKIP and LIMIT.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from gpugda.expressions.operands import (
     validity,
     value_at,
 )
+from gpugda.types import value
 from gpugda.values import describe, truth_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Truth:
     """A condition in each row: rows where it holds, rows where it fails; null in the others.
 

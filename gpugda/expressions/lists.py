@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from gpugda.data.runs import places_in_runs
 from gpugda.data.values.columns import Column, ColumnKind, concatenate
 from gpugda.data.values.driver_values import as_driver_gives
 from gpugda.expressions.operands import distinct_values, used_codes
+from gpugda.types import value
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class ColumnLists:
     """A dictionary of lists whose elements are concatenated in a column.
 
@@ -78,7 +78,7 @@ class ColumnLists:
         return self._lists(codes, None if is_plain else as_driver_gives)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class PathRows:
     """A dictionary of paths, one per row.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from gpugda.data.values.columns import Column, ColumnKind, constant_null
 from gpugda.data.values.dictionaries import ObjectDictionary, StringDictionary
 from gpugda.deadline import check_time
+from gpugda.types import value
 from gpugda.values import Entity
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ Flags: TypeAlias = bool | NDArray[np.bool_]
 """A boolean per row, or one for all rows."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Constant:
     """The same value in each row; None for null."""
 
@@ -52,7 +52,7 @@ class Constant:
 Operand: TypeAlias = Constant | Column
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Fault:
     """Rows whose value cannot be computed, and the error that each of them would raise.
 
@@ -63,7 +63,7 @@ class Fault:
     error: Callable[[int], QueryError]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Evaluated:
     """An operand with faults; its values are undefined in faulty rows."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.lazy_lines import LazyLines
 from gpugda.plan.masks import Masks
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Embeddings", "JoinProgress", "Masks", "PeakBytes", "StrategyReport"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Embeddings:
     """A chunk of the embeddings of a query graph, one embedding per row.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from gpugda.device.launch.join import Table
 from gpugda.device.memory.staging import Staging
 from gpugda.match.embeddings import Embeddings
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["HostTable", "TableFetcher", "joined_tables"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class HostTable:
     """A table of partial embeddings, one per row.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, TypeGuard
+
+from gpugda.types import value
 
 __all__ = ["Count", "Groups", "Need", "Rows", "asks_for_one_node"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Rows:
     """Embeddings, with the columns that the caller reads.
 
@@ -24,12 +26,12 @@ class Rows:
     enough: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Count:
     """The number of embeddings."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Groups:
     """The tuples of data nodes that some query nodes are bound to.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.deadline import check_deadline, seconds_left, working_until
@@ -14,6 +14,7 @@ from gpugda.device.launch.path_levels import PathKernels
 from gpugda.device.launch.primitives import PrefixSum
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.stages import Stage
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ __all__ = ["Kernels", "Run"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Kernels:
     """The kernel launchers, made once per device."""
 
@@ -49,7 +50,7 @@ class Kernels:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Run:
     """The context of one query's run on the device.
 

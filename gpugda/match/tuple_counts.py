@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.match.embeddings import Embeddings
-from gpugda.types import MAX_WEIGHT
+from gpugda.types import MAX_WEIGHT, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -140,7 +140,7 @@ def multiply_counts(found: Embeddings, times: int) -> Embeddings:
     return replace(found, weights=weights)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class _Tuples:
     """Tuples as words, the most significant word first; ``weights`` is None for one each."""
 

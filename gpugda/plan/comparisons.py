@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from gpugda.query import ast
 from gpugda.query.ast import ComparisonOperator
 from gpugda.query.shapes import variable_names
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ _NEGATED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ComparedValues:
     """``left operator right``, where each side reads exactly one variable.
 
@@ -88,7 +89,7 @@ _BLOCK = 32
 _Domain = tuple[bool, int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Comparison:
     """A condition on the order of the keys of two variables in a row.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from gpugda.types import value
 
 __all__ = ["CPU_DEVICE", "GPU_DEVICE", "LOCAL_SERVER", "DeviceRates", "ServerRates", "Work"]
 
@@ -41,7 +42,7 @@ class Work(NamedTuple):
         return Work(self.searches, self.operators, self.steps)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DeviceRates:
     """Speed of an OpenCL device together with its host.
 
@@ -78,7 +79,7 @@ class DeviceRates:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ServerRates:
     """Speed of a database server, as seen by this client.
 

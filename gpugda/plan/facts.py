@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from gpugda.types import value
 
 __all__ = ["Facts", "Wanted"]
 
@@ -16,7 +17,7 @@ class Wanted(StrEnum):
     EXISTENCE = "existence"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Facts:
     """Equal trees and equal facts give equal plans.
 

@@ -6,7 +6,6 @@ Plans are frozen and equal by value; they hold neither arrays nor a device. The 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.cost import Work
@@ -122,7 +121,7 @@ class PhysicalPlan:
 _INDEX_BYTES: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Estimate:
     """The estimated effort of a query, from statistics: only its order of magnitude is reliable.
 

@@ -7,7 +7,6 @@ one needs of a later one it finds in the cursor's `Grammar`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
@@ -20,7 +19,7 @@ from gpugda.query.lexer import (
     number_value,
     tokenise,
 )
-from gpugda.types import Span
+from gpugda.types import Span, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +48,7 @@ RIGHT: Final = (">", "arrow right")
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Grammar:
     """The readings of later modules that patterns and queries inside a value need."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -16,7 +15,7 @@ from gpugda.query.parser import parse, tree_of
 from gpugda.query.prepare import QUERIES_KEPT
 from gpugda.query.shapes import all_names
 from gpugda.query.walk import walk
-from gpugda.types import Span
+from gpugda.types import Span, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -189,7 +188,7 @@ def _labels(expression: ast.LabelExpression | None, *, of_relationship: bool) ->
                 yield Named(kind, node.name, of_relationship, node.span)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PropertyNeeds:
     """Property keys that a query names, without those of nodes or relationships returned whole."""
 
@@ -238,7 +237,7 @@ _IDENTITY_FUNCTIONS: Final = frozenset(("count", "id", "elementid", "type"))
 """Functions of an entity's identity only, which no change of the entity affects."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Reads:
     """What a query reads; an upper bound if its text does not determine it.
 

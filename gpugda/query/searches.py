@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.query import ast
 from gpugda.query.shapes import all_names
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -130,7 +131,7 @@ class Placement(StrEnum):
 _BY_PLAN = (Placement.PLANNED, Placement.FEW)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Link:
     """A relationship pattern, of any length, between two nodes.
 
@@ -147,7 +148,7 @@ class Link:
     varies: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Search:
     """A ``shortestPath`` or ``allShortestPaths``: the variables that it binds, and its ends."""
 

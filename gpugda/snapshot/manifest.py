@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from gpugda.errors import SourceError
 from gpugda.ports import DatabaseVersion, Projection
 from gpugda.snapshot.manifest_checks import check_content
+from gpugda.types import value
 
 __all__ = [
     "AGAIN",
@@ -36,7 +37,7 @@ AGAIN = "save the snapshot again from its source"
 _LARGEST = 1 << 26  # bytes; the statistics of a rich schema take some ten million
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PropertyEntry:
     """A property column: its key and the kind of its values."""
 
@@ -44,7 +45,7 @@ class PropertyEntry:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FileEntry:
     """A file of the snapshot: its name in the folder, its size, the CRC-32 of each 32 MiB."""
 
@@ -53,7 +54,7 @@ class FileEntry:
     checksums: list[int]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Manifest:
     """Contents of a snapshot.
 

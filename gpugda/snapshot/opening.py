@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from gpugda.snapshot.array_files import checksums, map_file, read_arrays
 from gpugda.snapshot.graph_arrays import graph_of_arrays
 from gpugda.snapshot.manifest import AGAIN, FileEntry, Manifest, read_manifest
 from gpugda.snapshot.range_checks import check_labels, check_values, counted_statistics
-from gpugda.types import first_line
+from gpugda.types import first_line, value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,7 @@ _ATTEMPTS = 5
 _SHOWN = 300
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class SavedGraph:
     """The contents of a folder: the data graph and its manifest."""
 

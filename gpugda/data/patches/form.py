@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from gpugda.data.patches.patch import Patch, joined
 from gpugda.data.patches.shifts import Shifts
 from gpugda.data.patches.stretches import Stretches
 from gpugda.data.runs import places_in_runs
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ _CHECKED_EACH = 256
 """Stretches copied between two calls of ``check``."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Form:
     """An array of unsigned or signed integers as changes to a base.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.data.patches.blocks import BLOCK_BITS, MIXED, moved_by_blocks
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Shifts"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Shifts:
     """Piecewise constant shifts of numbers.
 

@@ -6,7 +6,7 @@ memory speed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from gpugda.data.patches.blocks import BLOCK_BITS, MIXED, moved_by_blocks
 from gpugda.data.patches.sorted_sets import is_in_sorted, sorted_distinct
 from gpugda.data.patches.spare_capacity import appended
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +29,7 @@ _FEW = 4
 """Up to this many inserted or removed entries, numbers are compared with each of them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Splice:
     """Removed entries and insertion points, for arrays of one length.
 

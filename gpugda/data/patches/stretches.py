@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugda.data.patches.sorted_sets import sorted_distinct
 from gpugda.data.runs import places_in_runs
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class _Line:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Stretches:
     """An array as stretches, each of which lies in the base or in the values added since.
 
@@ -179,7 +180,7 @@ class Stretches:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Origins:
     """Positions of an array's entries in an older array, as stretches.
 

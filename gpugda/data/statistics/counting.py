@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ from gpugda.data.statistics.pattern_counts import (
     pattern_counts,
 )
 from gpugda.data.threads import beside, in_threads, pieces_of
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -181,7 +181,7 @@ def _searched(
 _PIECE = 1 << 19
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LabelSets:
     """The labels of all nodes, dictionary-encoded as label sets.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
+
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -43,7 +45,7 @@ class PendingCounts(dict[str, int | None]):
         return super().__contains__(key) or (absent is not None and key not in absent)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DegreeSummary:
     """Degrees of the nodes for one type (or any) and direction; parallel relationships each count.
 
@@ -60,7 +62,7 @@ class DegreeSummary:
     reached: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GraphStatistics:
     """Counts over the data graph. Label and type ids are those of its name tables.
 

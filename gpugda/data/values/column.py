@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from gpugda.data.threads import take_in_threads
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Dictionary(Protocol):
         """Like `values`, converted to what users receive."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Column:
     """One value or null per row.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.data.patches.sorted_sets import sorted_distinct
 from gpugda.data.values.column import Column
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable
@@ -32,7 +33,7 @@ _MAX_STALE = 1 << 13
 """A mask with more changed nodes than this is dropped."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class CachedMask:
     """Bitmap of the nodes that satisfy some predicates.
 
@@ -105,7 +106,7 @@ class PropertyNotReadError(RuntimeError):
     """The requested property was not read; treating it as null would give wrong answers."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class StoreState:
     """The columns of a store, and the keys that were read; None if all were."""
 
@@ -205,7 +206,7 @@ class PropertyStore(Mapping[str, Column]):
             raise PropertyNotReadError("not all properties have been read")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class EntityProperties:
     """Properties by node index and by relationship index.
 

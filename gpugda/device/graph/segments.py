@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ class Part(NamedTuple):
     piece: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Segments:
     """Ranges of nodes whose rows are loaded together.
 
@@ -140,7 +141,7 @@ def max_runs(csr: Csr, segments: Segments) -> int:
     return int(counts.max(initial=0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Ranges:
     """The entries of a part in one direction.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.patches.patched import Patched
 from gpugda.device.launch.patch import patch_array, patch_in_place
 from gpugda.errors import MemoryLimitError
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -27,7 +27,7 @@ _MAX_PATCHES = 4
 """An outdated array is dropped if its base is replaced more often than this meanwhile."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class OutdatedArray:
     """An array of an earlier state, from which that of a later state is made on request.
 
@@ -42,7 +42,7 @@ class OutdatedArray:
     patches: tuple[Patch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Rows:
     """The arrays of the rows on the device, by direction and position.
 

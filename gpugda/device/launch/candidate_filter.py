@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpugda.device.program import GRAPH, get_kernel
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ class GraphByPart(Protocol):
         """The arguments that a kernel needs, see `FilterArrays.reading`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class FilterArrays:
     """Arrays that all steps of one query read.
 
@@ -71,7 +72,7 @@ class FilterArrays:
         return replace(self, graph=some)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Batch:
     """Rows ``first … first+count-1`` of the candidate matrix."""
 

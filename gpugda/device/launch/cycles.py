@@ -5,13 +5,13 @@ Work items take tasks of a few nodes each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.program import GRAPH, get_kernel
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ __all__ = [
 _TASKS_PER_ITEM = 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class CycleTasks:
     """Tasks of a few nodes that work items, or groups, take from a counter, and their memory.
 
@@ -159,7 +159,7 @@ UPWARDS = 16
 _SYMMETRIC, _HAS_LOOPS, _MEET_AT_ODD, _HALVED = 1, 2, 4, 8
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CycleType:
     """A relationship type, with one bit per link that it fits.
 
@@ -213,7 +213,7 @@ def cycle_words(
     return words
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Symmetry:
     """Tells which positions, and which links, have equal conditions; masked ones never have."""
 
@@ -475,7 +475,7 @@ _SQUARE_SUMS_FILE = "square_sums.cl"
 _SQUARE = f"{GRAPH}bbIbI"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class SquareArrays:
     """A square, and the output for its sums.
 
@@ -577,7 +577,7 @@ _MEMBERS = f"{GRAPH}bbb"
 _MAX_TASK_MEMBERS = 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Members:
     """The nodes whose triangles are counted.
 
@@ -599,7 +599,7 @@ class Members:
         return *self.filter.graph, self.words, self.bits, self.ranks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class HigherNeighbours:
     """For each member, its neighbours of higher degree.
 

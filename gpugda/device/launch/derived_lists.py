@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.program import GRAPH, get_kernel
 from gpugda.errors import MemoryLimitError
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,7 +153,7 @@ NVIDIA's driver cannot fill larger buffers, as it counts words in 31 bits.
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class HubBitmaps:
     """Bitmaps, and which run has which bitmap.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -101,7 +100,7 @@ class Test:
     second: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class KeyTest:
     """Comparison of two values of a row by their keys, see ``comparisons.h``.
 
@@ -223,7 +222,7 @@ class StepArrays(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Pairs:
     """All pairs of a table's rows with the neighbours of their base links.
 
@@ -535,7 +534,7 @@ _MAX_TASK_WORK = 1 << 24
 """An item finishes its task before it checks whether it has done enough work."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Tasks:
     """Rows that work items take from a counter, and their memory.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.program import get_kernel
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ _FILE = "join.cl"
 _COMBINATION = "bQQIIIIbQbQbbbbI"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Table:
     """Partial embeddings: column c of row i at ``c * column_stride + i``.
 
@@ -42,7 +42,7 @@ class Table:
         return self.capacity or self.row_count
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Combination:
     """The section of candidate relationships that partial rows are joined with.
 
@@ -67,7 +67,7 @@ class Combination:
     is_sorted: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Product:
     """The other side of a cartesian product: nodes, or all entries of a section.
 

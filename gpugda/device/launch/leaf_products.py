@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.program import GRAPH, get_kernel
-from gpugda.types import MAX_WEIGHT
+from gpugda.types import MAX_WEIGHT, value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +45,7 @@ _LEAF = f"{GRAPH}bIbIbIIII"
 _FACTOR_WORDS, _GROUP_WORDS, _KEY_WORDS = 6, 12, 3
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CountsPlace:
     """The place of a group's relationship counts in the array of all counts.
 
@@ -69,7 +68,7 @@ class CountsPlace:
         return low, high, self.width, NONE if self.ranks is None else self.ranks, self.anchor_row
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Leaves:
     """A group of equal leaves of one anchor.
 
@@ -95,7 +94,7 @@ class Leaves:
     taken: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Factor:
     """One group of leaves, or two that may share relationships.
 
@@ -113,7 +112,7 @@ class Factor:
     loops: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CommonColumn:
     """A column with the number of relationships that both groups of a factor could match.
 
@@ -132,7 +131,7 @@ class CommonColumn:
     factor: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GroupKey:
     """A grouping key (a query node): its column, candidate matrix row and number of candidates."""
 
@@ -141,7 +140,7 @@ class GroupKey:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class BranchSums:
     """The table of a branch's sums: position of its first word, and the root nodes as keys."""
 
@@ -155,7 +154,7 @@ def group_words(keys: Sequence[GroupKey]) -> NDArray[np.uint32]:
     return np.array([len(keys), *words], dtype=np.uint32)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class ProductArrays:
     """Arrays for the factors of rows.
 

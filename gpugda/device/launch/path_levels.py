@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.device.program import get_kernel
+from gpugda.types import value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ EVERY = 2**32 - 1
 _FILE = "path_levels.cl"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class StepArrays:
     """The steps by which a search may reach each node.
 
@@ -38,7 +38,7 @@ class StepArrays:
     relationships: DeviceArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class PathRows:
     """Paths traced back: the node where each is now, and its search; both ``uint32``."""
 
@@ -46,7 +46,7 @@ class PathRows:
     searches: DeviceArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class LongerPaths:
     """Paths that are one relationship longer.
 

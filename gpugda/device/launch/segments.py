@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpugda.device.program import GRAPH, get_kernel
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ __all__ = ["RowKeys", "SegmentKernels", "SemiJoinKernels"]
 _SEGMENTS_FILE = "segments.cl"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class RowKeys:
     """The keys by which rows are partitioned: the segments of one or two nodes.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gpugda.device.program import GRAPH, get_kernel
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ __all__ = ["JoinStep", "SmallFilter", "SmallJoin", "SmallJoined", "SmallOutcome"
 _ALL_ROUNDS = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class SmallOutcome:
     """Result of one launch.
 
@@ -131,7 +131,7 @@ def join_step_words(steps: Sequence[JoinStep]) -> list[int]:
     return [word for each in steps for word in each]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class SmallJoined:
     """Result of a join, which may be incomplete.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpugda.device.launch.cycles import share_of_nodes
 from gpugda.device.program import GRAPH, get_kernel
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ class EntryChunk(NamedTuple):
     size: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class UpwardSource:
     """Input of the lists.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from gpugda.execute.batch import RowTable, stacked
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Operand, take, validity
 from gpugda.query import ast
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ _MERGE_ROWS = 1 << 16
 """Partial results are merged once this many rows wait, and more rows than are merged already."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class GroupTable:
     """The groups, one row each, in order of first appearance."""
 

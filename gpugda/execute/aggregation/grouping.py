@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ from gpugda.execute.aggregation.row_codes import (
     runs,
 )
 from gpugda.execute.sorting import stable_order
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ _MAX_INT32 = 2**31
 _WINDOW = 1 << 15  # rows whose codes fit in the processor's cache
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Groups:
     """Groups of equal rows.
 

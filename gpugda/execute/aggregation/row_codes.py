@@ -6,7 +6,6 @@ Each row with NaN has its own code; a list or map that holds NaN is refused.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from gpugda.execute.sorting import stable_order
 from gpugda.expressions.lists import ColumnLists, PathRows, only_used, relationships_of_paths
 from gpugda.expressions.operands import Operand, used_codes
 from gpugda.expressions.temporal.moment_columns import moments_of
+from gpugda.types import value
 from gpugda.values import group_key, is_nan
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _SMALL_TABLE = 1 << 16
 _NAN = 0x7FF8 << 48
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class RowKey:
     """A column encoded as integers.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from gpugda.expressions.parameters import Parameters
 from gpugda.match.candidates.push_comparisons import push_comparisons
 from gpugda.match.candidates.redundant_tests import drop_redundant_tests
 from gpugda.match.candidates.selections import mask_query
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +85,7 @@ _SHARE_FOR_KEYS = 0.5
 """Share of the memory limit for keys of compared values, which are needed for each node."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Selected:
     """A pattern whose predicates are masks as far as possible.
 

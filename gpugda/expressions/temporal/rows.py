@@ -6,7 +6,6 @@ zones and times of day are stored one by one instead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from gpugda.data.values.driver_values import as_driver_gives
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND, SECONDS_PER_DAY
 from gpugda.expressions.temporal.durations import make_duration
 from gpugda.expressions.temporal.moments import Moment, value_of_moment
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ class _Rows:
         return [as_driver_gives(each) for each in self.values(codes)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class MomentRows(_Rows):
     """A dictionary of dates or datetimes; see `Moment`.
 
@@ -118,7 +118,7 @@ class MomentRows(_Rows):
         return value_of_moment(Moment(days, nanos, self.offset, self.offset))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class DurationRows(_Rows):
     """A dictionary of durations.
 

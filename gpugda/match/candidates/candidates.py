@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.device.launch.candidate_filter import Batch
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ _READ_WORDS = 1 << 16
 _MAX_WINDOW = 32 * _READ_WORDS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Candidates:
     """The candidates of all query nodes.
 
@@ -116,7 +117,7 @@ class Candidates:
         return nodes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class CollectedCandidates(Candidates):
     """Candidates with all rows listed, one after the other.
 

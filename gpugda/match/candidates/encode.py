@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from operator import attrgetter
@@ -16,6 +15,7 @@ from gpugda.match.candidates.label_words import (
     label_words,
     labels_read,
 )
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _LOOKS_PER_ENTRY = 3
 """An entry is marked once, and looked up from both ends."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Encoding:
     """A query as arrays.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from gpugda.match.candidates.encode import (
     encode_query,
     label_ids,
 )
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
@@ -117,7 +117,7 @@ def _upload(run: Run, values: np.ndarray | None) -> DeviceArray | None:
     return None if values is None else run.workspace.upload(values, "predicate bitmaps")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class _Collected:
     ranks: DeviceArray
     nodes: DeviceArray

@@ -7,7 +7,6 @@ makes the comparison null or false whatever the other side is gets no key.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.expressions.operands import distinct_values
 from gpugda.expressions.text_columns import common_codes, refuse_unknown_order
 from gpugda.query.ast import ComparisonOperator
+from gpugda.types import value
 from gpugda.values import group_key, kind_of, order_key
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _ALL_OF_A_KIND = frozenset(
 """Kinds whose values are totally ordered, and equal if they compare as equal."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Keys:
     """The keys of both sides.
 

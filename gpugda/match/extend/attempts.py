@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
@@ -24,6 +24,7 @@ from gpugda.match.tuple_counts import TupleCounts
 from gpugda.plan.counting.count_plan import Attempt, Eliminate, Join, Search
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.counting.search import CountSearch, first_plan
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence, Set
@@ -59,7 +60,7 @@ NOTHING = Rows(frozenset(), frozenset())
 """No column is needed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Goal:
     """What is made of a query's rows.
 
@@ -98,7 +99,7 @@ class Goal:
         return self.counting or self.grouped is not None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class PreparedCore:
     """A join of the core, and what is made of its rows.
 

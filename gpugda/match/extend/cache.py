@@ -13,6 +13,7 @@ from gpugda.plan.counting.degree_messages import find_degree_messages
 from gpugda.plan.join.join_cost import JoinCost
 from gpugda.plan.join.join_order import best_order
 from gpugda.plan.join.join_rates import Rates
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,7 +68,7 @@ class Found(NamedTuple):
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Decisions:
     """Decisions about a query that outlive a snapshot; they hold no arrays of it.
 
@@ -97,7 +98,7 @@ class DirectionTest(NamedTuple):
     test: EntryTest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class ReducedGraph:
     """The entries of a data graph that at least one link can follow.
 

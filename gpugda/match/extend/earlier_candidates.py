@@ -10,7 +10,6 @@ added, and the neighbours of all added nodes are examined.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ from gpugda.data.statistics.node_changes import with_bits
 from gpugda.device.graph.node_bitmaps import degrees_of
 from gpugda.match.candidates.encode import needed_degrees
 from gpugda.match.candidates.label_words import program_bits
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ _FEW_TOUCHED = 1 << 9
 """Number of candidates that may be touched in any case."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class KnownCandidates:
     """The candidates of a query, on the host.
 

@@ -21,6 +21,7 @@ from gpugda.match.extend.merged_graph import (
     required_places,
 )
 from gpugda.plan.comparisons import join_keys
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -232,7 +233,7 @@ class JoinKernels:
         return GroupKernels(self._context)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class JoinSetup:
     """One join of one run.
 

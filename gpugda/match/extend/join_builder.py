@@ -5,7 +5,7 @@ Modules for segmented graphs are imported only if they are needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.lazy_arguments import LazyArguments
@@ -20,6 +20,7 @@ from gpugda.match.extend.segments.degrees import groups_read, works_segmented
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.plan.counting.count_plan import Eliminate, Join
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["JoinBuilder"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class JoinBuilder:
     """Builds the joins of one query, which has candidates, in one run.
 

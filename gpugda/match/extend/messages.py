@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -31,6 +30,7 @@ from gpugda.match.extend.segments.degrees import (
 from gpugda.plan.cardinality import max_list_length
 from gpugda.plan.counting.row_messages import max_matches
 from gpugda.plan.variables import Variable
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -121,7 +121,7 @@ def max_degree(plan: Eliminate, group: InterchangeableLeaves, graph: DataGraph) 
     return max_list_length(graph, types, outgoing=group.outgoing, incoming=group.incoming)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DegreePlaces:
     """Where the degrees of a plan's groups are.
 
@@ -338,7 +338,7 @@ def _table_words(table: TableMessage, candidates: Candidates) -> int:
     return SUM_WORDS * math.prod(candidates.count(each) for each in table.separator)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class _OnDevice:
     arrays: ProductArrays
     totals: DeviceArray

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.match.extend.drafts import ExtendKind
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["PreparedJoin", "TableSums"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class PreparedJoin:
     """The join of a query, or of a part of it.
 
@@ -99,7 +99,7 @@ class PreparedJoin:
                 self.messages.add_table(each.most())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class TableSums:
     """The table message of an eliminated part: its rows, summed by the nodes of its separator.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -49,7 +49,7 @@ from gpugda.plan.join.join_rates import ExpectedCandidates
 from gpugda.plan.join.matching_order import node_steps
 from gpugda.plan.plan_feedback import PlanFeedback
 from gpugda.thresholds import CountThresholds
-from gpugda.types import MAX_WEIGHT
+from gpugda.types import MAX_WEIGHT, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 __all__ = ["CountsInParts", "ExtendStrategy"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class CountsInParts:
     """Adds and multiplies the counts of parts.
 

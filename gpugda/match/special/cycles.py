@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from gpugda.match.special.tasks import launches
 from gpugda.plan.cardinality import max_list_length
 from gpugda.plan.counting.problem import may_be_cycle
 from gpugda.plan.row_tests import max_parallel, type_ids, variable_tests
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ _SHARE_FOR_SCRATCH = 0.25
 _MAX_MARK = 1 << 32
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Cycle:
     """A query graph that is one cycle.
 

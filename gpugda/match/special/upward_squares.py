@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.device.launch.cycles import CycleTasks, UpwardSquareKernels
 from gpugda.match.special.tasks import groups_with_scratch, launches
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ _EMBEDDINGS_PER_COUNT = 4
 """The kernel counts each square twice; it stands for the eight orders of the square's nodes."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class UpwardSquare:
     """An undirected square of unrestricted nodes.
 

@@ -8,12 +8,13 @@ relationship.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.pattern.split_predicates import compared_variables
 from gpugda.query import ast
 from gpugda.query.query_graph import QueryRelationship, anonymous_relationship_name
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,7 @@ _FIRST_NUMBER: Final = 1 << 25
 """First number for names of added elements, far above the query's own numbers."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ComplementCount:
     """The two patterns whose counts are subtracted.
 

@@ -40,7 +40,7 @@ from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.searches import changes_nothing, has_search, planned_together
 from gpugda.query.shapes import conjuncts, join_by_ampersand, shape, substitute, variable_names
 from gpugda.query.walk import walk
-from gpugda.types import NOWHERE, Span
+from gpugda.types import NOWHERE, Span, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -106,7 +106,7 @@ _CYPHER_25: Final = 25
 """In this version an aggregate over no rows has a row in every subquery."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LogicalQuery:
     """A logical tree and its columns in order; no columns if the query ends in FINISH."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
@@ -27,6 +27,7 @@ from gpugda.query.shapes import (
     variable_names,
 )
 from gpugda.query.walk import walk
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable
@@ -81,7 +82,7 @@ def with_named_groups(
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Returned:
     """The items of WITH or RETURN.
 

@@ -20,6 +20,7 @@ from gpugda.query.shapes import (
     variable_names,
 )
 from gpugda.query.walk import walk
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,7 +50,7 @@ class VariableKind:
     VALUE: Final = "value"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Selected:
     """What a path selector requests: number of paths or groups, and conditions in its brackets."""
 

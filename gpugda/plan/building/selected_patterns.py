@@ -6,7 +6,7 @@ pattern, all paths between two nodes are found row by row, and the selector then
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpugda.plan.building.pattern_reader import needs_each_row
@@ -15,6 +15,7 @@ from gpugda.plan.logical import Argument, Filter, SelectPaths
 from gpugda.query import ast
 from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
 from gpugda.query.walk import walk
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ _SEARCHES = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS
 _BY_GROUP = (ast.SelectorKind.SHORTEST_GROUPS, ast.SelectorKind.ALL_SHORTEST)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SelectedPattern:
     """A clause whose paths are all found before the selector chooses.
 

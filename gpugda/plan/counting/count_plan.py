@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gpugda.plan.masks import Masks
 from gpugda.plan.variables import ends_of
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,12 +49,12 @@ InterchangeableNodes: TypeAlias = tuple[int, ...]
 """Interchangeable query nodes; the first one is counted for all of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Join:
     """Joins all query nodes; rows of the last one may be counted instead of created."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class InterchangeableLeaves:
     """Interchangeable leaves: query nodes with one relationship each, to the same anchor.
 
@@ -74,7 +75,7 @@ class InterchangeableLeaves:
     taken: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DegreeMessage:
     """Eliminates leaves: the message is the number of fitting relationships per anchor node.
 
@@ -91,7 +92,7 @@ class DegreeMessage:
     taken: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RowMessage:
     """Eliminates nodes whose neighbours are all bound: a step counts the matches per row.
 
@@ -102,7 +103,7 @@ class RowMessage:
     nodes: InterchangeableNodes
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TableMessage:
     """Eliminates a part of the pattern: it is counted per data node, or pair, of its separator.
 
@@ -187,7 +188,7 @@ class Eliminate:
         return replace(masks, comparisons=kept)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Part:
     """A pattern that was derived from another pattern.
 
@@ -216,7 +217,7 @@ class Part:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Term(Part):
     """A pattern with a signed count in a sum.
 
@@ -233,21 +234,21 @@ class Term(Part):
     is_loose: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Product:
     """Multiplies the counts of independent parts."""
 
     factors: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Sum:
     """Adds signed counts (inclusion-exclusion)."""
 
     terms: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Search:
     """Searches for a count plan; joins the whole pattern if the search takes too long.
 
@@ -258,7 +259,7 @@ class Search:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Attempt:
     """Tries a plan within a budget and falls back to another plan.
 

@@ -10,7 +10,7 @@ those the first group takes. A leaf for which none of these formulas is exact st
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from gpugda.plan.counting.clashes import Clashes, is_distinctness_test
 from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, InterchangeableLeaves
 from gpugda.plan.row_tests import type_ids
 from gpugda.plan.variables import Variable
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -31,7 +32,7 @@ __all__ = ["Eliminable", "find_degree_messages", "min_eliminated"]
 _MAX_GROUP = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class Eliminable:
     """A pattern whose leaves are eliminated, and of which more may be eliminated.
 

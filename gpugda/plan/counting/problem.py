@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from gpugda.plan.join.join_rates import ExpectedCandidates
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
@@ -34,7 +35,7 @@ def _cannot_sum_cycle(
     return False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class CountProblem:
     """A pattern whose embeddings are counted.
 

@@ -10,11 +10,11 @@ Sets of query nodes and of query relationships are bitmaps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
 from gpugda.plan.counting.clashes import is_distinctness_test
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["PossibleElimination", "Separators", "bits_of", "each_bit"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PossibleElimination:
     """A possible elimination: the nodes beyond a separator."""
 

@@ -6,12 +6,12 @@ of all orders is taken, as the others miss selective relationships.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import factorial, inf, prod
 from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 from gpugda.caching import LruCache
 from gpugda.plan.join.join_rates import ROW_COST, Rates, combined_selectivity
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -223,7 +223,7 @@ def connected_components(count: int, pairs: Iterable[tuple[int, int]]) -> list[l
     return [sorted(part) for part in {id(each): each for each in members}.values()]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Ordered:
     """An order with its cost: its pairs and rows, without the rows of the last node."""
 

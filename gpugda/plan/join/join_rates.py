@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from math import inf
 from typing import TYPE_CHECKING, Protocol
+
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +42,7 @@ class CandidateCounts(Protocol):
         """The number of candidates of a query node."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ExpectedCandidates:
     """Estimated counts, for a query that was derived from a filtered query.
 

@@ -16,7 +16,7 @@ by itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from gpugda.plan.pattern.symmetry import (
     has_only_known_conditions,
     interchangeable,
 )
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
@@ -36,7 +37,7 @@ _MIN_SET_WITH_GROUPED = 3
 """With two nodes, both orders would be found one after the other."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class OrientedQuery:
     """The query to count in the oriented graph.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.plan import StepKind
 from gpugda.plan.readable import bytes_text
 from gpugda.thresholds import SegmentLimits
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.plan.plan import Plan, PlanStep
@@ -30,7 +30,7 @@ _LINKS: Final = 2
 """Links that a step follows at a time; others are closed by separate steps."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Streaming:
     """Estimated transfers; counts without rows send less.
 
@@ -63,7 +63,7 @@ class Streaming:
         return f"once, to keep about {self.kept:,.0f} entries between candidates"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ListStreaming(Streaming):
     """Transfers for triangles of any nodes that a GPU counts in lists of upper neighbours.
 
@@ -87,7 +87,7 @@ class ListStreaming(Streaming):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StoredGraph:
     """Size of a data graph on the device.
 

@@ -5,16 +5,16 @@ The types are those that the server's compiler checks, which is less than ``SHOW
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from gpugda.query.check.scope import ANY, TypeSet, of
+from gpugda.types import value
 
 __all__ = ["Signature", "changes_per_call", "signature", "unknown_function"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Signature:
     """The signature of a function.
 

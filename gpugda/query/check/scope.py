@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from gpugda.errors import CypherSyntaxError
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -48,7 +48,7 @@ _ORDER: Final = (
 """In the order of Neo4j's messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TypeSet:
     """A set of types; None for all types. ``element``: the possible types of a list's elements."""
 

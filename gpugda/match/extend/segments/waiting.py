@@ -18,6 +18,7 @@ from gpugda.device.launch.segments import RowKeys, SegmentKernels
 from gpugda.device.memory.staging import Staging
 from gpugda.errors import MemoryLimitError
 from gpugda.match.extend.segments.spill_folder import SpillFolder, spill_place
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +37,7 @@ __all__ = ["Batch", "Sorter", "SpillError", "SpilledFile", "WaitingRows", "host_
 Columns = list["NDArray[np.uint32]"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class SpilledFile:
     """Tables in a spill file.
 
@@ -194,7 +195,7 @@ def _read(path: Path) -> list[Columns]:
     return [[column.to_numpy() for column in table.columns] for table in tables]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value(frozen=True, slots=True, eq=False)
 class _Chunk:
     """The rows of one table, ordered by key.
 
