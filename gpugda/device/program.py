@@ -156,7 +156,6 @@ _ONLY_FOR = {
     "triangle_sums.cl": "marks",
     "triangles.cl": "marks",
     "upward_lists.cl": "lists",
-    "upward_squares.cl": "lists",
     "upward_triangles.cl": "lists",
 }
 _ON_DEMAND = (

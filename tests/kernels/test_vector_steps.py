@@ -98,7 +98,7 @@ def test_programs_on_random_multigraphs(context, graph, data, max_work, undirect
     terms = data.draw(any_terms(undirected))
     degree = 2 * graph.relationship_count
     bounds = Bounds(degree, degree, degree, degree)
-    programs = encode(VectorPlan(terms, 0.0, (), 0, False), bounds, undirected=undirected)
+    programs = encode(VectorPlan(terms, 0.0, (), (), 0, False), bounds, undirected=undirected)
     if programs is None:
         return
     evaluated = Evaluated(by_rank(graph))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from contextlib import closing, contextmanager
@@ -24,20 +23,15 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Embeddings, StrategyReport
     from gpugda.match.need import Groups, Need
-    from gpugda.match.special.upward_squares import UpwardSquare
     from gpugda.plan.plan import BoundQuery, Plan
 
 
 __all__ = [
-    "RankedTimes",
-    "Times",
     "add_unoriented_seconds",
     "disable_orienting",
-    "is_oriented",
     "may_be_oriented",
     "oriented_query_of",
     "plan_upwards",
-    "times_of",
     "timing_batches",
     "timing_unoriented",
     "upwards_graph",
@@ -47,67 +41,10 @@ _SECONDS_PER_RELATIONSHIP = 1.5e-7
 """Expected time to build the oriented graph on one core. Measured: 0.6e-7 to 1.1e-7."""
 
 
-_KIND, _PLAN, _TIMES = "oriented count", "oriented plan", "oriented times"
-"""Keys of entries kept with a plan; the first two also store the bound query or graph."""
+_QUERY, _PLAN = "oriented query", "oriented plan"
+"""Keys of entries kept with a plan, together with the bound query or the graph."""
 
 _COUNT = Count()
-_ORIENTED_RUNS = _PLAIN_RUNS = 3
-"""Runs of each form before they are compared: the first ones compile, copy and merge lists."""
-_FAR_SLOWER = 4
-_AGAIN = 32
-"""The slower form is timed again once the faster one has run this many times as long as it."""
-
-
-@dataclass(slots=True)
-class Times:
-    """Times of the runs of one plan.
-
-    Args:
-        oriented: Best time in the oriented graph, in seconds.
-        plain: Best time in the original graph, in seconds.
-        oriented_runs: Number of runs in the oriented graph.
-        plain_runs: Number of runs in the original graph.
-        consecutive_seconds: Total seconds of the latest runs of the same form.
-        was_oriented: True if these runs used the oriented graph.
-    """
-
-    oriented: float = math.inf
-    plain: float = math.inf
-    oriented_runs: int = 0
-    plain_runs: int = 0
-    consecutive_seconds: float = 0.0
-    was_oriented: bool = False
-
-    def note(self, seconds: float, *, is_oriented: bool) -> None:
-        """Records a run of one form."""
-        before = self.consecutive_seconds if is_oriented is self.was_oriented else 0.0
-        self.consecutive_seconds, self.was_oriented = before + seconds, is_oriented
-        if is_oriented:
-            self.oriented, self.oriented_runs = min(self.oriented, seconds), self.oriented_runs + 1
-        else:
-            self.plain, self.plain_runs = min(self.plain, seconds), self.plain_runs + 1
-
-    @property
-    def prefer_plain(self) -> bool:
-        """True if the original graph is faster, or was timed too rarely to tell."""
-        if self.oriented_runs < _ORIENTED_RUNS:
-            return False
-        if self.plain_runs < _PLAIN_RUNS:
-            return self.plain < _FAR_SLOWER * self.oriented
-        return (self.plain < self.oriented) is not self._tries_again
-
-    @property
-    def _tries_again(self) -> bool:
-        """True if the faster form has run so long that timing the slower one again costs little.
-
-        The slower time may stem from a busy machine, or from runs that filled caches for later.
-        """
-        slower_is_oriented = self.plain < self.oriented
-        again = self.oriented if slower_is_oriented else self.plain
-        return (
-            self.was_oriented is not slower_is_oriented
-            and self.consecutive_seconds > _AGAIN * again
-        )
 
 
 @dataclass(slots=True, eq=False)
@@ -133,7 +70,6 @@ def timing_unoriented(plan: Plan, graph: DataGraph) -> Iterator[None]:
     started = time.perf_counter()
     try:
         yield
-        times_of(plan).note(time.perf_counter() - started, is_oriented=False)
     finally:
         add_unoriented_seconds(plan, graph, time.perf_counter() - started)
 
@@ -155,7 +91,6 @@ def timing_batches(
                 if chunk is None:
                     break
                 yield chunk
-        times_of(plan).note(seconds, is_oriented=False)
     finally:
         add_unoriented_seconds(plan, graph, seconds, need)
 
@@ -181,37 +116,22 @@ def add_unoriented_seconds(
         _FORMS.setdefault(graph, _Form()).seconds += seconds
 
 
-def times_of(plan: Plan) -> Times:
-    """The times of the runs of a plan."""
-    times: Times = plan.kept.setdefault(_TIMES, Times())
-    return times
-
-
-def oriented_query_of(
-    plan: Plan, graph: DataGraph, need: Need = _COUNT
-) -> OrientedQuery | UpwardSquare | None:
+def oriented_query_of(plan: Plan, graph: DataGraph, need: Need = _COUNT) -> OrientedQuery | None:
     """The oriented query that replaces the plan's pattern; None if there is none."""
-    known = plan.kept.get(_KIND)
+    known = plan.kept.get(_QUERY)
     if known is None or known[0] is not plan.bound:
-        known = plan.kept[_KIND] = (plan.bound, _found_kind(plan.bound, graph, need))
-    kind: OrientedQuery | UpwardSquare | None = known[1]
-    return kind
+        known = plan.kept[_QUERY] = (plan.bound, _found_query(plan.bound, graph, need))
+    query: OrientedQuery | None = known[1]
+    return query
 
 
 def disable_orienting(plan: Plan) -> None:
     """Stops using the oriented graph for this plan: it leaves too little memory."""
-    plan.kept[_KIND] = (plan.bound, None)
+    plan.kept[_QUERY] = (plan.bound, None)
 
 
-def _found_kind(
-    bound: BoundQuery, graph: DataGraph, need: Need
-) -> OrientedQuery | UpwardSquare | None:
-    if not may_orient(bound):
-        return None
-    from gpugda.match.special.upward_squares import find_square
-
-    square = find_square(bound, graph) if isinstance(need, Count) else None
-    return square or oriented_query(bound, _folding_loops(graph), need)
+def _found_query(bound: BoundQuery, graph: DataGraph, need: Need) -> OrientedQuery | None:
+    return oriented_query(bound, _folding_loops(graph), need) if may_orient(bound) else None
 
 
 def _folding_loops(graph: DataGraph) -> tuple[int, ...]:
@@ -227,20 +147,12 @@ def _folding_loops(graph: DataGraph) -> tuple[int, ...]:
     return counts
 
 
-def is_oriented(graph: DataGraph) -> bool:
-    """True if the oriented form of the graph exists."""
-    form = _FORMS.get(graph)
-    return form is not None and form.graph is not None
-
-
 def upwards_graph(
-    plan: Plan, graph: DataGraph, report: StrategyReport, deadline: float | None
+    graph: DataGraph, report: StrategyReport, deadline: float | None
 ) -> DataGraph | None:
-    """The oriented graph, if the plan is faster there and it exists or is worth building."""
+    """The oriented graph, if it exists or is worth building."""
     form = _FORMS.setdefault(graph, _Form())
-    if times_of(plan).prefer_plain or not _is_worth_building(form, graph, deadline):
-        return None
-    return _built(form, graph, report)
+    return _built(form, graph, report) if _is_worth_building(form, graph, deadline) else None
 
 
 def _is_worth_building(form: _Form, graph: DataGraph, deadline: float | None) -> bool:
@@ -262,47 +174,20 @@ def _built(form: _Form, graph: DataGraph, report: StrategyReport) -> DataGraph:
     return form.graph
 
 
-def plan_upwards(upwards: DataGraph, plan: Plan, query: OrientedQuery, need: Need) -> Plan:
-    """The plan of the replacement query in the oriented graph."""
+def plan_upwards(upwards: DataGraph, plan: Plan, query: OrientedQuery, need: Need) -> Plan | None:
+    """The plan of the replacement query in the oriented graph; None if it makes as many rows."""
     known = plan.kept.get(_PLAN)
     if known is None or known[0] is not upwards:
         bound = bind(query.query, upwards)
         made = plan_pattern(bound, upwards.statistics, plan.strategy, need)
-        known = plan.kept[_PLAN] = (upwards, made)
-    made = known[1]
-    return made
+        known = plan.kept[_PLAN] = (upwards, made if _saves_rows(made, plan) else None)
+    chosen: Plan | None = known[1]
+    return chosen
 
 
-_RUNS_BEFORE_RANKS, _PLAIN_RUNS_BEFORE_RANKS, _MAX_PLAIN_RUNS = 3, 3, 16
-"""Runs of the other forms before rank lists are tried; the last if an oriented graph exists."""
-_RANKED_RUNS = 2
-"""Trial runs of rank lists: the first one builds the lists and compiles kernels."""
+def _saves_rows(made: Plan, plan: Plan) -> bool:
+    return not made.declined and _rows(made) < _rows(plan)
 
 
-@dataclass(slots=True)
-class RankedTimes:
-    """Times of counts of one plan with rank lists.
-
-    Args:
-        best: Best time in seconds.
-        runs: Number of runs.
-    """
-
-    best: float = math.inf
-    runs: int = 0
-
-    def note(self, seconds: float) -> None:
-        """Records a run."""
-        self.best, self.runs = min(self.best, seconds), self.runs + 1
-
-    def is_preferred(self, others: Times, *, is_oriented: bool) -> bool:
-        """True if rank lists are faster than the other forms, or should be tried now.
-
-        Args:
-            others: Times in the original and in the oriented graph.
-            is_oriented: True if the oriented graph exists and supports the pattern.
-        """
-        enough = _MAX_PLAIN_RUNS if is_oriented else _PLAIN_RUNS_BEFORE_RANKS
-        if others.oriented_runs < _RUNS_BEFORE_RANKS and others.plain_runs < enough:
-            return False
-        return self.runs < _RANKED_RUNS or self.best < min(others.oriented, others.plain)
+def _rows(plan: Plan) -> float:
+    return sum(step.cardinality for step in plan.steps)

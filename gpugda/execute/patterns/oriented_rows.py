@@ -5,7 +5,6 @@ The other orders hold the same nodes in other columns: they are neither matched 
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from dataclasses import replace
 from itertools import permutations, product
@@ -19,12 +18,10 @@ from gpugda.execute.patterns.oriented_form import (
     disable_orienting,
     oriented_query_of,
     plan_upwards,
-    times_of,
     upwards_graph,
 )
 from gpugda.match.engine import Engine
 from gpugda.match.report import oriented_text
-from gpugda.plan.pattern.orient import OrientedQuery
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Embeddings, StrategyReport
     from gpugda.match.matcher import Matcher
     from gpugda.match.need import Rows
+    from gpugda.plan.pattern.orient import OrientedQuery
     from gpugda.plan.plan import Plan
 
 __all__ = ["computed_first", "concatenated", "in_all_orders", "rows_oriented"]
@@ -59,14 +57,14 @@ def rows_oriented(
     if not isinstance(strategy, Engine):
         return False
     query = oriented_query_of(plan, graph, need)
-    if not isinstance(query, OrientedQuery):
+    if query is None:
         return False
-    upwards = upwards_graph(plan, graph, report, deadline)
+    upwards = upwards_graph(graph, report, deadline)
     if upwards is None:
         return False
     wanted = _with_sets(need, query)
     made = plan_upwards(upwards, plan, query, wanted)
-    if made.declined:
+    if made is None:
         return False
     with strategy.on(upwards) as beside:
         if beside is None:
@@ -76,7 +74,7 @@ def rows_oriented(
             return True
         report.steps.append(oriented_text(plan.bound, query))
         chunks = beside.embeddings(selected.plan, selected.masks, wanted, report, deadline)
-        return (yield from _timed(chunks, plan, query, need))
+        return (yield from _in_all_orders(chunks, plan, query, need))
 
 
 def computed_first(chunks: Generator[Embeddings, None, bool]) -> Generator[Embeddings] | None:
@@ -96,14 +94,13 @@ def computed_first(chunks: Generator[Embeddings, None, bool]) -> Generator[Embed
     return all_of()
 
 
-def _timed(
+def _in_all_orders(
     chunks: Generator[Embeddings], plan: Plan, query: OrientedQuery, need: Rows
 ) -> Generator[Embeddings, None, bool]:
-    """Yields rows in all orders and records the time. Returns False if memory did not suffice."""
-    seconds, is_begun = 0.0, False
+    """Yields rows in all orders. Returns False if memory did not suffice."""
+    is_begun = False
     with closing(chunks):
         while True:
-            started = time.perf_counter()
             try:
                 chunk = next(chunks, None)
             except MemoryLimitError:
@@ -111,9 +108,7 @@ def _timed(
                     raise
                 disable_orienting(plan)
                 return False
-            seconds += time.perf_counter() - started
             if chunk is None:
-                times_of(plan).note(seconds, is_oriented=True)
                 return True
             is_begun = True
             yield from in_all_orders(chunk, query.sets, need.nodes)

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 __all__ = ["may_use_vectors"]
 
-_MIN_NODES, _MAX_NODES, _MAX_LINKS = 5, 12, 8
-"""Triangles, squares and diamonds have kernels of their own."""
+_MIN_NODES, _MAX_NODES, _MAX_LINKS = 4, 12, 8
+"""A join counts triangles as fast."""
 
 
 def may_use_vectors(bound: BoundQuery) -> bool:

@@ -29,6 +29,8 @@ from gpugda.plan.counting.vector_plan import GraphShape, VectorPlan, plan_vector
 from gpugda.plan.join.join_order import connected_components
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
@@ -82,14 +84,20 @@ def chosen_vectors(plan: Plan, graph: DataGraph, intersection: str) -> VectorCou
     bound = plan.bound
     if not may_use_vectors(bound) or not is_unrestricted(bound):
         return None
-    rows = sum(step.cardinality for step in plan.steps)
-    if rows < _MIN_ROWS[intersection]:
+    least, has_messages = _MIN_ROWS[intersection], intersection == "lists"
+    if _rows(plan, range(len(bound.nodes))) < least:
         return None
     found = find_vectors(bound, graph)
-    if found is None or found.plan.cost * _MIN_GAIN > rows:
+    if found is None or (has_messages and found.plan.is_separable):
         return None
-    # On a GPU, cycles that meet at one node are joined apart, and their sums multiplied.
-    return None if intersection == "lists" and found.plan.is_separable else found
+    # A GPU joins cycles that meet at one node apart, and sends what hangs at them as messages.
+    rows = _rows(plan, found.plan.core if has_messages else range(len(bound.nodes)))
+    return found if rows >= max(least, found.plan.cost * _MIN_GAIN) else None
+
+
+def _rows(plan: Plan, nodes: Container[int]) -> float:
+    """Estimated rows of a join, of the steps that bind these query nodes."""
+    return sum(step.cardinality for step in plan.steps if step.position in nodes)
 
 
 def count_vectors(

@@ -116,21 +116,15 @@ def count_triangles(
     strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
-    *,
-    beside_oriented: bool = False,
 ) -> int | None:
     """The number of embeddings; None if this method does not apply, or has no room.
 
     Args: as of `count_oriented`, and
         bound: The pattern.
-        beside_oriented: True if undirected ones may be counted so although an oriented graph fits.
     """
     if not ranked_lists_apply(graph, strategy):
         return None
     is_whole = strategy.placement().is_whole
-    undirected = not any(each.directed for each in bound.relationships)
-    if is_whole and undirected and not beside_oriented:
-        return None
     found = _find(bound, graph)
     if found is None:
         return None

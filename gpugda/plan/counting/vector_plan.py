@@ -135,6 +135,7 @@ class VectorPlan:
     Args:
         terms: The products with their coefficients.
         cost: Estimated number of entries that are read.
+        core: Query nodes of cycles and between them.
         pins: Query nodes of which the highest one is pinned.
         steps: Maximum number of steps from the pin to a vector.
         is_separable: True if cycles of the pattern meet at one node only.
@@ -142,6 +143,7 @@ class VectorPlan:
 
     terms: tuple[tuple[Rooted, int], ...]
     cost: float
+    core: tuple[int, ...]
     pins: tuple[int, ...]
     steps: int
     is_separable: bool
@@ -177,7 +179,7 @@ def plan_vectors(
     kept = tuple((rooted, times) for rooted, times in terms.items() if times)
     cost = _cost_of([rooted for rooted, _ in kept], shape)
     steps = max([_steps(each) for rooted, _ in kept for each in rooted.sums], default=0)
-    return VectorPlan(kept, cost, chosen.pins, steps, _is_separable(own))
+    return VectorPlan(kept, cost, tuple(core_of(own)), chosen.pins, steps, _is_separable(own))
 
 
 def _steps(vector: Vector) -> int:

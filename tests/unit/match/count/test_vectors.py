@@ -31,6 +31,8 @@ SHAPES = {
     "bow tie": "01 02 12 03 04 34",
     "pentagon with a tail": "01 12 23 34 40 05",
     "triangle with tails": "01 12 20 23 34",
+    "square": "01 12 23 30",
+    "triangle with a tail": "01 12 20 23",
     "diamond": "01 12 23 30 02",
     "two relationships of a triangle": "01 01 12 20",
 }
@@ -129,7 +131,7 @@ def test_small_launches_and_programs(context, any_rows, monkeypatch):
 @pytest.mark.parametrize(
     "text",
     [
-        "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)",
+        "MATCH (a)--(b)--(c)--(a) RETURN count(*)",
         "MATCH (a)--(b)--(c)--(d)--(e) RETURN count(*)",
         "MATCH (a:A)--(b)--(c)--(d)--(e)--(a) RETURN count(*)",
         "MATCH (a {x: 1})--(b)--(c)--(d)--(e)--(a) RETURN count(*)",

@@ -98,7 +98,6 @@ def test_counts_of_random_simple_graphs(accelerator, name, count, seed, batches)
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_a_large_graph_is_counted_without_rows_at_once(accelerator, monkeypatch, name):
-    monkeypatch.setattr(oriented_count, "_MIN_AT_ONCE", 0)
     monkeypatch.setattr(ranked_graph, "_SHARE", 0.0)  # as if lists were too large to sort at once
     monkeypatch.setattr(ranked_graph, "_window", lambda run: 9)
     text = f"MATCH {PATTERNS[name]} RETURN count(*)"
@@ -108,18 +107,8 @@ def test_a_large_graph_is_counted_without_rows_at_once(accelerator, monkeypatch,
 
 
 @pytest.mark.parametrize("name", COUNTED)
-def test_only_composed_patterns_of_a_graph_of_some_size_are_counted_without_rows_at_once(
-    accelerator, monkeypatch, name
-):
-    monkeypatch.setattr(oriented_count, "_MIN_COMPOSED_AT_ONCE", 45)
-    text = f"MATCH {PATTERNS[name]} RETURN count(*)"
-    rows, expected, _ = found(accelerator, text, random_pairs(12, 45), count=at_once)
-    assert rows == (expected if name in COMPOSED else None)
-    assert found(accelerator, text, random_pairs(12, 44), count=at_once)[0] is None
-
-
-@pytest.mark.parametrize("name", COUNTED)
-def test_a_small_graph_is_first_counted_otherwise(accelerator, name):
+def test_a_small_graph_is_counted_otherwise(accelerator, monkeypatch, name):
+    monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 1 << 17)
     text = f"MATCH {PATTERNS[name]} RETURN count(*)"
     assert found(accelerator, text, random_pairs(12, 45), count=at_once)[0] is None
 
