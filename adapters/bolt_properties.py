@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.values.columns import Column, column_from_values, concatenate
-from gpugda.errors import SourceError, StaleSnapshotError
+from gpugda.data.values.columns import Column, concatenate
+from gpugda.errors import StaleSnapshotError
 
 from .bolt_pages import IdList, Pace, cut
 from .bolt_reading import Call, PageReader, Question
-from .bolt_values import refuse_vectors
+from .bolt_values import column_of
 from .bolt_zones import resolve_zones
 from .plugin_properties import plugin_properties
 
@@ -126,7 +126,7 @@ class _ListDecoder:
                 values = [values[row] for row in rows]
             if dict in set(map(type, values)):
                 values = [None if type(value) is dict else value for value in values]
-            columns[key] = _column(key, values)
+            columns[key] = column_of(key, values)
         return len(page), columns
 
 
@@ -138,15 +138,7 @@ def _decode_maps(page: Page, records: list[neo4j.Record]) -> _Answer:
     if rows is not None:
         maps = [maps[row] for row in rows]
     keys = dict.fromkeys(key for each in maps for key in each)
-    return len(page), {key: _column(key, [each.get(key) for each in maps]) for key in keys}
-
-
-def _column(key: str, values: list[Any]) -> Column:
-    refuse_vectors(key, values)
-    try:
-        return column_from_values(values)
-    except SourceError as error:
-        raise SourceError(f"The property {key!r}: {error}") from error
+    return len(page), {key: column_of(key, [each.get(key) for each in maps]) for key in keys}
 
 
 @dataclass(slots=True)

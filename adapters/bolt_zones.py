@@ -1,4 +1,7 @@
-"""Distinguishes the zone ``UTC`` from the offset ``Z``, for which the driver returns one value."""
+"""What the driver does not tell of times: the zone ``UTC`` is no offset, and offsets have seconds.
+
+For the zone ``UTC`` and the offset ``Z`` it returns one value, and it cuts offsets to minutes.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ import numpy as np
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.data.values.dictionaries import ObjectDictionary, encode_objects, merge_objects
 from gpugda.data.values.temporal import at_offset_zero, neo4j_time, zone_name
+from gpugda.ports import UnkeptPropertyError
 
 from .bolt_pages import Pace, cut
 from .bolt_reading import PageReader, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import neo4j
     from numpy.typing import NDArray
@@ -43,14 +47,14 @@ def resolve_zones(
 
     Raises:
         SourceError: The server cannot be reached, or refuses.
-        SourceError: The server cannot be reached, or refuses.
+        UnkeptPropertyError: A time has an offset with seconds.
     """
     return {key: _resolved(reader, pattern, ids, key, column) for key, column in columns.items()}
 
 
 def in_unknown_zone(value: Any) -> bool:
     """True if a value of the driver has a time whose zone only the server knows."""
-    return _is_utc(value) or _holds_utc(value)
+    return any(is_such(value) or _holds(is_such, value) for is_such in (_is_utc, _has_offset))
 
 
 def _resolved(
@@ -60,14 +64,24 @@ def _resolved(
     if column.kind is not ColumnKind.OBJECT or not isinstance(dictionary, ObjectDictionary):
         return column
     entries = dictionary.entries.tolist()
-    single = np.array([_is_utc(entry) for entry in entries], dtype=np.bool_)
-    listed = np.array([_holds_utc(entry) for entry in entries], dtype=np.bool_)
-    if not single.any() and not listed.any():
+
+    def asked(is_such: Callable[[Any], bool], *questions: str) -> _Named | None:
+        single = np.array([is_such(entry) for entry in entries], dtype=np.bool_)
+        listed = np.array([_holds(is_such, entry) for entry in entries], dtype=np.bool_)
+        if not single.any() and not listed.any():
+            return None
+        found: _Named = {}
+        for wanted, text in zip((single, listed), questions, strict=True):
+            rows = _rows_of(column, wanted)
+            found |= _ask(reader, Question(pattern, "x", text, _decode), ids[rows])
+        return found
+
+    if asked(_has_offset, *_questions(key, "{}.offsetSeconds % 60 <> 0")):
+        message = f"The property {key!r}: offsets from UTC with seconds cannot be kept here"
+        raise UnkeptPropertyError(key, message)
+    named = asked(_is_utc, *_questions(key, "{}.timezone = 'UTC'"))
+    if named is None:
         return column
-    asked = (_rows_of(column, single), _rows_of(column, listed))
-    named: _Named = {}
-    for rows, text in zip(asked, _questions(key), strict=True):
-        named |= _ask(reader, Question(pattern, "x", text, _decode), ids[rows])
     plain = [_at_offset(entry) for entry in entries]
     rows = np.searchsorted(ids, np.array(sorted(named), dtype=np.int64))
     special = [
@@ -77,12 +91,12 @@ def _resolved(
     return _replaced(column, ObjectDictionary(plain), rows, special)
 
 
-def _questions(key: str) -> tuple[str, str]:
+def _questions(key: str, test: str) -> tuple[str, str]:
+    """The ids of rows whose value, or values in a list, pass a test."""
     value = f"x.`{key.replace('`', '``')}`"
     return (
-        f"WITH x WHERE {value}.timezone = 'UTC' RETURN collect(id(x)) AS ids, "
-        "collect(true) AS named",
-        f"WITH x, [value IN {value} | value.timezone = 'UTC'] AS zones WHERE true IN zones "
+        f"WITH x WHERE {test.format(value)} RETURN collect(id(x)) AS ids, collect(true) AS named",
+        f"WITH x, [value IN {value} | {test.format('value')}] AS zones WHERE true IN zones "
         "RETURN collect(id(x)) AS ids, collect(zones) AS named",
     )
 
@@ -124,8 +138,16 @@ def _is_utc(value: Any) -> bool:
     return isinstance(value, neo4j_time().DateTime) and zone_name(value.tzinfo) == "UTC"
 
 
-def _holds_utc(value: Any) -> bool:
-    return isinstance(value, list) and any(map(_is_utc, value))
+def _has_offset(value: Any) -> bool:
+    """True for a time at an offset other than 0."""
+    kinds = (neo4j_time().DateTime, neo4j_time().Time)
+    return (
+        isinstance(value, kinds) and value.tzinfo is not None and bool(value.tzinfo.utcoffset(None))
+    )
+
+
+def _holds(is_such: Callable[[Any], bool], value: Any) -> bool:
+    return isinstance(value, list) and any(map(is_such, value))
 
 
 def _at_offset(value: Any) -> Any:

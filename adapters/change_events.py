@@ -10,11 +10,15 @@ import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.patches.sorted_sets import sorted_distinct
-from gpugda.data.values.columns import column_from_values
-from gpugda.errors import SourceError
-from gpugda.ports import ChangeBatch, LabelChanges, PropertyChanges, TouchedEntities
+from gpugda.ports import (
+    ChangeBatch,
+    LabelChanges,
+    PropertyChanges,
+    TouchedEntities,
+    UnkeptPropertyError,
+)
 
-from .bolt_values import refuse_vectors
+from .bolt_values import column_of
 from .bolt_zones import in_unknown_zone
 from .entity_events import EntityEvents, Lifetimes
 
@@ -246,7 +250,6 @@ def _values(events: PropertyEvents, rows: NDArray[np.intp], key: str) -> Column 
     if any(map(in_unknown_zone, values)):
         return None
     try:
-        refuse_vectors(key, values)
-        return column_from_values(values)
-    except SourceError:
+        return column_of(key, values)
+    except UnkeptPropertyError:
         return None

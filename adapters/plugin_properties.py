@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.data.values.column import Column, ColumnKind
-from gpugda.data.values.columns import column_from_arrow, column_from_values
-from gpugda.errors import SourceError, StaleSnapshotError
+from gpugda.data.values.columns import column_from_arrow
+from gpugda.errors import StaleSnapshotError
 
 from .bolt_pages import IdList
 from .bolt_reading import Call
-from .bolt_values import refuse_vectors
+from .bolt_values import column_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ def _column(row: neo4j.Record, count: int) -> Column:
     valid = np.frombuffer(row["valid"], np.bool_) if row["valid"] else None
     kind = row["kind"]
     if kind == "other":
-        return _of_values(row["key"], row["values"])
+        return column_of(row["key"], row["values"])
     if kind == "text":
         return column_from_arrow(_texts(row, valid, count))
     if kind == "integer":
@@ -77,11 +77,3 @@ def _texts(row: neo4j.Record, valid: NDArray[np.bool_] | None, count: int) -> pa
     bits = None if valid is None else pa.array(valid).buffers()[1]
     buffers = [bits, pa.py_buffer(offsets), pa.py_buffer(row["text"])]
     return pa.Array.from_buffers(pa.large_string(), count, buffers)
-
-
-def _of_values(key: str, values: list[Any]) -> Column:
-    refuse_vectors(key, values)
-    try:
-        return column_from_values(values)
-    except SourceError as error:
-        raise SourceError(f"The property {key!r}: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from gpugda.errors import SourceError
 from gpugda.types import value
 
 if TYPE_CHECKING:
@@ -37,7 +38,20 @@ __all__ = [
     "SilentProgress",
     "SnapshotFolder",
     "TouchedEntities",
+    "UnkeptPropertyError",
 ]
+
+
+class UnkeptPropertyError(SourceError):
+    """A property has values that columns cannot hold.
+
+    Attributes:
+        key: Its key.
+    """
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class Progress(Protocol):

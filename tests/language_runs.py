@@ -56,6 +56,8 @@ def key_of(value: Any, *, merges: bool, bags: bool) -> Any:
         return "node", value["k"]
     if hasattr(value, "start_node"):
         return "relationship", value["k"]
+    if type(value).__name__ == "BrokenHydrationObject":  # a date beyond Python's
+        return "broken", value.raw_data.tag, tuple(value.raw_data.fields)
     if isinstance(value, list):
         keys = [key_of(item, merges=merges, bags=bags) for item in value]
         return "list", tuple(sorted(keys, key=repr) if bags else keys)
@@ -178,8 +180,8 @@ def _compare_one(
 
 def _are_one_error(query: MadeQuery, found: Answer, expected: Answer) -> bool:
     """True if a parameter has a wrong type, which Neo4j detects before there are rows."""
-    codes = {("error", "SyntaxError"), ("error", "TypeError")}
-    return "$" in query.text and {found, expected} == codes
+    codes = (("error", "SyntaxError"), ("error", "TypeError"))
+    return "$" in query.text and found != expected and found in codes and expected in codes
 
 
 def _is_left_out(findings: Findings, expected: Answer) -> bool:

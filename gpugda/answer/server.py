@@ -37,6 +37,7 @@ from gpugda.errors import (
     StillCompilingError,
 )
 from gpugda.live.age_clock import age_clock
+from gpugda.live.properties import refuse_unkept
 from gpugda.plan.explain import Explanation, cannot_run
 from gpugda.plan.physical import Estimate, estimate_query
 from gpugda.result.result import Result
@@ -473,6 +474,7 @@ class ServerAnswers:
         missing = missing_for(loaded, request.prepared())
         if not missing:
             return loaded
+        refuse_unkept(self._keeper, missing)
         if missing.seconds + verdict.device_seconds > verdict.native_seconds:
             started = self._keeper.in_background(lambda: self._snapshot.load(loaded, missing))
             doing = "are read in the background" if started else "are not read yet"

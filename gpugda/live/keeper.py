@@ -14,6 +14,7 @@ from gpugda.live.age_clock import age_clock
 from gpugda.live.background import BackgroundWork, StoppableProgress
 from gpugda.live.follower import Follower
 from gpugda.live.reading import Reading, read_snapshot
+from gpugda.live.unkept import UnkeptProperties
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class SnapshotKeeper:
         self._rest_until = 0.0
         self._failures = 0
         self.refresh_seconds: float | None = None
+        self.unkept = UnkeptProperties()
         self.follower = Follower(server)
 
     # ------------------------------------------------------------------ asking
@@ -459,6 +461,7 @@ class SnapshotKeeper:
                 self._loaded = reading.loaded
                 self._newest_at, self._known_newer = reading.newest_at, False
             self.refresh_seconds = seconds
+            self.unkept.forget()
         self._failures = 0
         self._rest_until = time.monotonic() + min(_REST * seconds, _LONGEST_REST)
 

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from gpugda.data.values.column import Column
     from gpugda.data.values.property_store import PropertyStore
     from gpugda.live.keeper import SnapshotKeeper
+    from gpugda.live.unkept import UnkeptProperties
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
     from gpugda.query.reads import PropertyNeeds
 
-__all__ = ["MissingProperties", "load_properties", "missing_properties"]
+__all__ = ["MissingProperties", "load_properties", "missing_properties", "refuse_unkept"]
 
 _VALUES_PER_SECOND = 400_000.0
 _MIN_SECONDS = 0.004
@@ -86,10 +87,11 @@ def load_properties(
     """
     if loaded.graph.external_ids is None:
         return loaded  # an embedded graph has all of its properties
+    refuse_unkept(keeper, missing)
     start = _following(keeper, server, loaded, missing)
     if start is None:
         return None
-    found = _read(server, start, missing, progress)
+    found = _read(server, start, missing, keeper.unkept, progress)
     asked_at = age_clock()
     version = server.probe() if start.version is not None else None
     keeper.observe(version, asked_at)
@@ -103,6 +105,17 @@ def load_properties(
     for columns, keys, of_nodes in found:
         start.graph.add_properties(columns, keys, of_nodes=of_nodes)
     return start
+
+
+def refuse_unkept(keeper: SnapshotKeeper, missing: MissingProperties) -> None:
+    """Raises an earlier error at once where reading properties again would end in it.
+
+    Raises:
+        UnkeptPropertyError: Columns cannot hold one of the properties.
+    """
+    for keys, of_nodes in ((missing.of_nodes, True), (missing.of_relationships, False)):
+        if keys != ():
+            keeper.unkept.refuse(keys, of_nodes=of_nodes)
 
 
 def _following(
@@ -140,6 +153,7 @@ def _read(
     server: DatabaseServer,
     loaded: LoadedGraph,
     missing: MissingProperties,
+    unkept: UnkeptProperties,
     progress: Progress | None,
 ) -> list[tuple[Mapping[str, Column], tuple[str, ...] | None, bool]] | None:
     """Columns, keys requested, and True for nodes; None if something was deleted meanwhile."""
@@ -153,9 +167,10 @@ def _read(
         if keys == ():
             continue
         try:
-            columns = server.read_properties(
-                keys, numbers, loaded.version, of_nodes=of_nodes, progress=progress
-            )
+            with unkept.reading(of_nodes=of_nodes):
+                columns = server.read_properties(
+                    keys, numbers, loaded.version, of_nodes=of_nodes, progress=progress
+                )
         except StaleSnapshotError:  # a node or relationship was deleted meanwhile
             return None
         found.append((columns, keys, of_nodes))

@@ -365,6 +365,54 @@ def test_summaries_equal_the_drivers(drivers, query):
     assert "engine gpu" in str(found)
 
 
+SCHEMES = ["bolt://{}", "neo4j://{}", "bolt://a.name.invalid:1", "neo4j://a.name.invalid:1"]
+
+
+def _at(server, scheme):
+    """An address of the server, and the resolver that it needs."""
+    host, port = neo4j.Address.parse(server.uri.rpartition("/")[2])[:2]
+    address = scheme.format(f"{host}:{port}")
+    return address, {"resolver": lambda _: [(host, port)]} if "invalid" in scheme else {}
+
+
+@pytest.mark.parametrize("agent", [None, "an application/1.0"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_server_of_a_summary_is_the_drivers(loaded, forced, scheme, agent):
+    address, options = _at(loaded, scheme)
+    options |= {} if agent is None else {"user_agent": agent}
+    found = []
+    for accelerated in (False, True):
+        driver = neo4j.GraphDatabase.driver(address, auth=loaded.auth, **options)
+        with gpugda.accelerate(driver) if accelerated else driver as opened:
+            if accelerated:
+                assert opened.gpugda.wait(None, 120)
+            found.append(told(opened.execute_query(COUNT).summary)["server"])
+            assert not accelerated or opened.gpugda.tally.accelerated == 1
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_server_of_an_asynchronous_summary_is_the_drivers(loaded, forced, scheme):
+    address, options = _at(loaded, scheme)
+
+    async def run():
+        found = []
+        for accelerated in (False, True):
+            driver = neo4j.AsyncGraphDatabase.driver(address, auth=loaded.auth, **options)
+            reader = neo4j.GraphDatabase.driver(address, auth=loaded.auth, **options)
+            opened = gpugda.accelerate(driver, reader=reader) if accelerated else driver
+            async with opened:
+                if accelerated:
+                    assert await asyncio.to_thread(opened.gpugda.wait, None, 120)
+                found.append(told((await opened.execute_query(COUNT)).summary)["server"])
+                assert not accelerated or opened.gpugda.tally.accelerated == 1
+            reader.close()
+        return found
+
+    plain, ours = asyncio.run(run())
+    assert ours == plain
+
+
 def test_execute_query_equals_the_drivers(drivers):
     expected, found = (each.execute_query(ENTITIES) for each in drivers)
     assert type(found) is type(expected) is neo4j.EagerResult

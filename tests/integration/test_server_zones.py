@@ -11,6 +11,7 @@ import pytz
 from answers import answer
 
 import gpugda
+from gpugda.errors import SourceError
 
 ZONES = ["Z", "+00:00", "[Z]", "[UTC]", "[UTC]", "[Etc/UTC]", "[GMT]", "[Africa/Abidjan]"]
 LISTS = [("Z", "[UTC]"), ("Z", "[UTC]"), ("Z", "Z"), ("[UTC]", "[UTC]"), ("[UTC]", "Z")]
@@ -82,6 +83,38 @@ def test_every_engine_distinguishes_zones_as_neo4j(zoned, engine, tmp_path):
                 assert _zones(found) == _zones(expected), (text, name)
         ordered = "MATCH (n:A) RETURN n.i ORDER BY n.z, n.i"
         assert opened.run(ordered, engine=asked).values() == live.run(ordered).values()
+
+
+SECONDS = {
+    "a date-time": "datetime({year: 2020, month: 6, day: 1, timezone: '+01:30:15'})",
+    "a time": "time({hour: 10, timezone: '-01:30:15'})",
+    "a list": "[time({hour: 10, timezone: '+01:30'}), time({hour: 10, timezone: '+01:30:15'})]",
+}
+
+
+@pytest.mark.parametrize("value", SECONDS.values(), ids=SECONDS)
+def test_offsets_with_seconds_are_left_to_neo4j(server, value):
+    """The driver cuts them to minutes, so that other texts and hours would come."""
+    server.load([f"CREATE (:A {{i: 1, t: {value}}}), (:A {{i: 2, t: time('10:00+01:30')}})"])
+    with gpugda.connect(server.uri, auth=server.auth, cache=False) as live:
+        text = "MATCH (n:A) WHERE n.i = 1 RETURN toString(VALUE) AS x"
+        text = text.replace("VALUE", "n.t[1]" if value[0] == "[" else "n.t")
+        for _ in range(2):
+            with pytest.raises(SourceError, match="'t': offsets from UTC with seconds"):
+                live.run(text, engine="gpu")
+            assert live.run(text).values() == live.run(text, engine="native").values()
+        assert live.run("MATCH (n:A) RETURN sum(n.i) AS x", engine="gpu").values() == [[3]]
+
+
+def test_a_zone_that_only_neo4j_knows_is_refused_each_time(server):
+    zone = "datetime({year: 2020, month: 6, day: 1, timezone: 'SystemV/EST5'})"
+    server.load([f"CREATE (:A {{i: 1, t: {zone}}}), (:A {{i: 2, t: time('10:00+01:30')}})"])
+    text = "MATCH (n:A) WHERE n.t < datetime() RETURN count(*) AS x"
+    with gpugda.connect(server.uri, auth=server.auth, cache=False) as live:
+        for _ in range(3):
+            with pytest.raises(SourceError, match=r"'t'.*SystemV/EST5"):
+                live.run(text, engine="gpu")
+            assert live.run(text).values() == [[1]]
 
 
 def test_embedded_graphs_have_the_zones_of_the_driver(server):

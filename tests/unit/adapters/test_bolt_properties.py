@@ -6,7 +6,7 @@ from gpugda_adapters import bolt_entities
 from gpugda_adapters.bolt_entities import read_entities
 from gpugda_adapters.bolt_pages import IdList
 from gpugda_adapters.bolt_properties import page_rows, read_properties
-from gpugda_adapters.bolt_values import refuse_vectors
+from gpugda_adapters.bolt_values import column_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,7 +94,7 @@ def test_an_error_of_an_unsupported_value_names_the_property():
         read(["a"], [3], {3: {"a": b"bytes"}})
     vector = type("Vector", (), {"__module__": "neo4j.vector"})()
     with pytest.raises(SourceError, match=r"'a'.*native"):
-        refuse_vectors("a", [1, vector])
+        column_of("a", [1, vector])
 
 
 def test_progress_counts_all_ids():

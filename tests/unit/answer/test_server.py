@@ -33,7 +33,7 @@ from gpugda.match import registry, session
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.session import DeviceSession
-from gpugda.ports import NativeAnswer, Projection
+from gpugda.ports import NativeAnswer, Projection, UnkeptPropertyError
 
 NODES = {
     3: (("Person",), {"name": "Ann", "age": 30}),
@@ -642,6 +642,27 @@ def test_queries_on_a_database_with_constant_writes_go_native(open_answers):
     assert opened.keeper.wait(30)
     with pytest.raises(StaleSnapshotError, match="engine='auto'"):
         ask(opened, KNOWS, "gpu")
+
+
+def test_a_property_that_columns_cannot_hold_is_read_once_per_snapshot(open_answers):
+    def in_unknown_zone():
+        raise UnkeptPropertyError("name", "The property 'name': unknown time zone 'SystemV/EST5'")
+
+    opened = open_answers()
+    ask(opened, "MATCH (a:Person) RETURN a.age", "gpu")
+    opened.server.during_properties = in_unknown_zone
+    before = opened.server.calls.count(("properties", ("name",), True))
+    for _ in range(3):
+        with pytest.raises(SourceError, match="SystemV"):
+            ask(opened, "MATCH (a:Person) RETURN a.name", "gpu")
+        result = ask(opened, "MATCH (a:Person) RETURN a.name AS x")
+        assert sorted(result.value()) == ["Ann", "Bo"]
+        assert "SystemV" in result.summary.reason
+        assert ask(opened, "MATCH (a:Person) RETURN a.age", "gpu").value() == [30, 40]
+    assert opened.server.calls.count(("properties", ("name",), True)) == before + 1
+    opened.server.during_properties = None
+    opened.server.commit(nodes={3: (("Person",), {"name": "Anna", "age": 31})})
+    assert "Anna" in ask(opened, "MATCH (a:Person) RETURN a.name", "gpu").value()
 
 
 def test_manual_freshness_does_not_read_properties_of_another_state(open_answers):
