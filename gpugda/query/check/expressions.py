@@ -540,6 +540,7 @@ def _element(
 def _list_comprehension(node: ast.ListComprehension, scope: Scope, inner: InnerChecks) -> TypeSet:
     within = _element(node.variable, node.elements, scope, inner)
     if node.where is not None:
+        _refuse_aggregates(node.where, scope)
         check_condition(node.where, within, inner)
     if node.projection is None:
         return list_of(within.variables[node.variable.name])
