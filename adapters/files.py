@@ -20,7 +20,7 @@ from .tables import TablesSource
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gpugda.ports import GraphBatches, GraphSource, Progress
 
@@ -45,11 +45,22 @@ class FilesSource:
     Args:
         files: The files.
         name: Name for display.
+        decimals: As for `TablesSource`.
     """
 
-    def __init__(self, files: list[InputFile], name: str) -> None:
+    def __init__(self, files: list[InputFile], name: str, *, decimals: str = "exact") -> None:
         self._files = files
+        self._decimals = decimals
         self.name = name
+
+    def with_decimals(self, decimals: str) -> FilesSource:
+        """The same files with decimal numbers taken so.
+
+        Raises:
+            ConfigurationError: No file can have decimal numbers.
+        """
+        _check_decimals(decimals, self._files)
+        return FilesSource(self._files, self.name, decimals=decimals)
 
     @contextmanager
     def read(self, progress: Progress) -> Iterator[GraphBatches]:
@@ -82,7 +93,8 @@ class FilesSource:
                     f"(relationships), nor others with usual names, but {there}; give the files "
                     "and the names of their columns to gpugda.graph"
                 )
-        with TablesSource(nodes or None, relationships, name=self.name).read(progress) as batches:
+        tables = TablesSource(nodes or None, relationships, decimals=self._decimals, name=self.name)
+        with tables.read(progress) as batches:
             yield batches
 
 
@@ -137,9 +149,7 @@ def given_files(
     groups = [_files_of(nodes), _files_of(relationships)]
     files = [file for group in groups for _, file in group]
     is_import = any(has_import_header(each, mark) for each in files)
-    typed = any(table_kind(each.name) in (*PARQUET, *ARROW) for each in files)
-    if decimals != "exact" and (is_import or not typed):
-        raise ConfigurationError("decimals: only for Parquet and Arrow files")
+    _check_decimals(decimals, [] if is_import else files)
     if is_import:
         return ImportSource(nodes, relationships, delimiter=delimiter or ",", **options)
     usual = inspect.signature(ImportSource).parameters
@@ -157,6 +167,12 @@ def given_files(
         )
     tables = [[(key, read_table(file, mark)) for key, file in files] for files in groups]
     return TablesSource(tables[0] or None, tables[1], decimals=decimals, name="files")
+
+
+def _check_decimals(decimals: str, files: Iterable[InputFile]) -> None:
+    typed = any(table_kind(each.name) in (*PARQUET, *ARROW) for each in files)
+    if decimals != "exact" and not typed:
+        raise ConfigurationError("decimals: only for Parquet and Arrow files")
 
 
 def _files_of(groups: Mapping[str, str]) -> list[tuple[str, InputFile]]:

@@ -216,7 +216,7 @@ def _without_decimals(column: Any, *, floats: bool = False) -> Any:
     raise SourceError(
         f"has decimal numbers ({kind}), which Neo4j lacks, and not all of them are integers of 64 "
         "bits: cast the column, or take the nearest floats: gpugda.graph(…, decimals='float'), on "
-        "the command line --decimals float with --nodes and --relationships"
+        "the command line --decimals float"
     )
 
 

@@ -125,7 +125,12 @@ def _column_names(names: list[str], origin: str) -> list[str]:
                 f"{origin}: the header is that of an import file ({name}); read it with "
                 "gpugda.read_import"
             )
-        if not name or names.count(name) > 1:
+        if not name:
+            raise SourceError(
+                f"{origin}: the first row names columns, but column {names.index(name) + 1} has no "
+                "name; name it, or use gpugda.read_edges"
+            )
+        if names.count(name) > 1:
             raise SourceError(
                 f"{origin}: the first row must name each column once, but {name!r} stands there "
                 f"{names.count(name)} times; name the columns, or use gpugda.read_edges"

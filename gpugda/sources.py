@@ -15,7 +15,7 @@ from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import GraphSource, Progress, SnapshotFolder
 from gpugda.snapshot.manifest import MANIFEST, is_snapshot
 
-__all__ = ["adapter", "is_networkx", "resolve_source"]
+__all__ = ["adapter", "is_networkx", "resolve_source", "with_decimals"]
 
 GROUP = "gpugda.adapters"
 _SHOWN = 200
@@ -100,6 +100,20 @@ def resolve_source(source: object, *, trust: bool = False, **server_options: Any
         return SnapshotSource(found.path, trust=trust)
     _refuse_trust(trust)
     return found
+
+
+def with_decimals(address: str, decimals: str) -> GraphSource:
+    """The tables in the files at an address, with decimal numbers taken as ``decimals`` says.
+
+    Raises:
+        ConfigurationError: The address is no such file, folder or pattern.
+        SourceError: There is nothing at the address.
+    """
+    found: Any = None if _is_server(address) else _embedded(address)
+    if not hasattr(found, "with_decimals"):
+        raise ConfigurationError("decimals: only for Parquet and Arrow files")
+    tables: GraphSource = found.with_decimals(decimals)
+    return tables
 
 
 def _refuse_trust(trust: bool) -> None:

@@ -389,14 +389,13 @@ def make_source(options: SourceOptions) -> object:
     Raises:
         ConfigurationError: There is no source, there are two, or the files cannot be read.
     """
+    from gpugda.sources import adapter, with_decimals
+
     if not options.nodes and not options.relationships:
-        if options.decimals != "exact":
-            raise ConfigurationError("--decimals is for files of --nodes and --relationships.")
-        return _address(options.address)
+        address = _address(options.address)
+        return address if options.decimals == "exact" else with_decimals(address, options.decimals)
     if options.address:
         raise ConfigurationError("Give either --source or --nodes and --relationships, not both.")
-    from gpugda.sources import adapter
-
     return adapter("groups")(
         _file_groups(options.nodes, "--nodes"),
         _file_groups(options.relationships, "--relationships"),

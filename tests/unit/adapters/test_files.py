@@ -1,4 +1,5 @@
 import zipfile
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
@@ -6,7 +7,7 @@ import pytest
 
 import gpugda
 from gpugda.errors import ConfigurationError, SourceError
-from gpugda.sources import adapter
+from gpugda.sources import adapter, with_decimals
 
 
 def rows(source, query="MATCH (a)-[r]->(b) RETURN a.id, type(r), b.id"):
@@ -241,6 +242,54 @@ def test_floats_for_decimals_are_refused_for_files_without_decimals(tmp_path, he
     (tmp_path / "people.csv").write_text(f"{header}\n1,Ann\n")
     with pytest.raises(ConfigurationError, match="decimals: only for Parquet and Arrow"):
         given({"Person": f"{tmp_path}/people.csv"}, {}, decimals="float")
+
+
+def _write_prices(folder):
+    """Two tables with decimal numbers, one of nodes and one of relationships."""
+    prices = pa.array([Decimal("1.50"), Decimal("2.25")])
+    arrow_parquet.write_table(pa.table({"id": [1, 2], "price": prices}), folder / "p.parquet")
+    ends = pa.table({"source": [1, 2], "target": [2, 1], "price": prices})
+    arrow_parquet.write_table(ends, folder / "edges.parquet")
+
+
+@pytest.mark.parametrize("address", ["", "/p.parquet", "/*.parquet"])
+def test_decimals_of_files_at_an_address_become_floats_by_request(tmp_path, address):
+    _write_prices(tmp_path)
+    query = "MATCH (n) WHERE n.price > 1 RETURN n.price AS price ORDER BY price"
+    assert rows(with_decimals(f"{tmp_path}{address}", "float"), query) == [[1.5], [2.25]]
+    with pytest.raises(SourceError, match="decimals='float'"):
+        rows(f"{tmp_path}{address}", query)
+
+
+def test_decimals_of_relationships_become_floats_by_request(tmp_path):
+    _write_prices(tmp_path)
+    source = with_decimals(f"{tmp_path}/edges.parquet", "float")
+    query = "MATCH ()-[r]->() RETURN r.price AS price ORDER BY price"
+    assert rows(source, query) == [[1.5], [2.25]]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["sample:wordnet", "bolt://u:secret@host", "e.csv", "e.txt", "g.graphml", "folder", "snapshot"],
+)
+def test_decimals_of_an_address_without_such_tables_are_refused(tmp_path, monkeypatch, address):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.csv").write_text("source,target\n1,2\n")
+    (tmp_path / "e.txt").write_text("1 2\n")
+    (tmp_path / "g.graphml").write_text("<graphml/>")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/e.csv").write_text("source,target\n1,2\n")
+    with gpugda.connect("e.csv") as accelerator:
+        accelerator.save("snapshot")
+    with pytest.raises(ConfigurationError, match=r"decimals: only for Parquet and Arrow files$"):
+        with_decimals(address, "float")
+
+
+@pytest.mark.parametrize("decimals", ["floats", ""])
+def test_other_words_for_decimals_are_refused(tmp_path, decimals):
+    _write_prices(tmp_path)
+    with pytest.raises(ConfigurationError, match="choose 'exact' or 'float'"):
+        rows(with_decimals(f"{tmp_path}/p.parquet", decimals))
 
 
 def test_files_by_label_may_have_headers_of_an_import(tmp_path):

@@ -326,7 +326,7 @@ def test_bad_edge_lists_are_refused(tmp_path, text, options, error, message):
     [
         ("n.csv", "", "the file is empty"),
         ("n.csv", "id:ID,name\n1,x\n", r"n\.csv: the header is that of an import file \(id:ID\)"),
-        ("n.csv", "id,,x\n1,2,3\n", "must name each column once"),
+        ("n.csv", "id,,x\n1,2,3\n", "column 2 has no name"),
         ("n.csv", "id,x,x\n1,2,3\n", "'x' stands there 2 times"),
         ("n.csv", "id,x\n1\n", "row 2: has 1 fields where the header has 2"),
         ("n.csv", 'id,x\n1,"a\n', "does not end with it"),

@@ -112,9 +112,11 @@ def test_decimal_columns_become_floats_by_request(tmp_path):
     refused = gpugda("run", *files, *words)
     assert refused.returncode == 3
     assert "--decimals float" in refused.stderr
+    alone = ("-a", str(tmp_path / "p.parquet"), "--decimals", "float")
+    assert gpugda("run", *alone, *words).stdout == "p.price\n1.5\n2.25\n"
     without = gpugda("run", "-a", "sample:wordnet", "--decimals", "float", *words)
     assert without.returncode == 2
-    assert "--nodes and --relationships" in without.stderr
+    assert "decimals: only for Parquet and Arrow" in without.stderr
 
 
 @pytest.mark.parametrize(
