@@ -147,6 +147,7 @@ class JoinLimits:
     """Sizes of the windows and launches of a join and of the operators that read its rows.
 
     Args:
+        walked_pairs: Pairs up to which the host finds a pattern, in less time than a launch takes.
         first_window: Rows of the first window: a caller that takes few rows must not wait for many.
         first_count_window: The same if all rows are counted; each window waits for the device.
         smallest_window: Lower bound of rows to which a window that takes too long shrinks.
@@ -174,6 +175,7 @@ class JoinLimits:
         max_queries: Maximum number of queries in the cache.
     """
 
+    walked_pairs: int = 1 << 14
     first_window: int = 1 << 18
     first_count_window: int = 1 << 20
     smallest_window: int = 1 << 12
@@ -298,6 +300,7 @@ GPU = Thresholds(
         min_witness_rows=_GPU_SPEEDUP << 20,
     ),
     JoinLimits(
+        walked_pairs=1 << 12,
         first_count_window=1 << 24,
         first_counted_rows=1 << 20,
         max_at_once=20_000,

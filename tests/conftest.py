@@ -58,6 +58,28 @@ def shared_data():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def launches():
+    """The device joins patterns however small their graph is; `walks` undoes that.
+
+    Most tests are about what it does, and their graphs are small enough for the host.
+    """
+    from gpugda.match.extend.strategy import ExtendStrategy
+
+    usual = ExtendStrategy.walked_pairs
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ExtendStrategy, "walked_pairs", 0)
+        yield usual
+
+
+@pytest.fixture
+def walks(launches, monkeypatch):
+    """Small patterns are walked on the host, as for users."""
+    from gpugda.match.extend.strategy import ExtendStrategy
+
+    monkeypatch.setattr(ExtendStrategy, "walked_pairs", launches)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def compiled_kernels():
     """All kernels are compiled."""
     from kernels_compiled import compile_kernels

@@ -26,7 +26,7 @@ from gpugda.query.statement import Statement
 class GivenEmbeddings:
     """Replaces a strategy: yields chunks of node rows, and records how many were taken."""
 
-    name, compares = "extend", False
+    name, compares, walked_pairs = "extend", False, 0
 
     def __init__(self, chunks: Sequence[Sequence[tuple[int, ...]]]) -> None:
         self.chunks = chunks

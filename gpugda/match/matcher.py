@@ -103,6 +103,11 @@ class Matcher(ABC):
         self.limit = int(whole * SHARE_OF_DEVICE) if memory_limit is None else memory_limit
         self._kernels = self._context.launcher(Kernels.of)
 
+    @property
+    def walked_pairs(self) -> int:
+        """Pairs up to which the host finds a pattern itself, without a launch."""
+        return 0
+
     def cached_bytes(self) -> int:
         """Bytes on the device, apart from the graph, that can be freed when memory is short."""
         return 0

@@ -8,7 +8,7 @@ from gpugda.query.query_graph import is_anonymous
 from gpugda.query.render import name_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gpugda.data.identifiers import NameTable
     from gpugda.match.candidates.candidates import Candidates
@@ -24,6 +24,7 @@ __all__ = [
     "oriented_text",
     "relationship_text",
     "tests_text",
+    "walked_text",
     "witnesses_text",
 ]
 
@@ -59,6 +60,17 @@ def relationship_text(types: NameTable, bound: BoundQuery, each: BoundRelationsh
 def node_text(bound: BoundQuery, position: int) -> str:
     """A query node in Cypher syntax."""
     return f"({_name(bound.nodes[position].name)})"
+
+
+def walked_text(
+    types: NameTable, bound: BoundQuery, steps: Sequence[tuple[int, tuple[int, ...], int]]
+) -> Iterator[str]:
+    """A line per step of a walk on the host: what was reached, along what, and the rows."""
+    for node, along, rows in steps:
+        arrows = [relationship_text(types, bound, bound.relationships[each]) for each in along]
+        what = f" along {', '.join(arrows)}" if along else ""
+        line = f"walk on the host to {node_text(bound, node)}{what}"
+        yield f"{line}: {rows:,} row{'' if rows == 1 else 's'}"
 
 
 def oriented_text(bound: BoundQuery, query: OrientedQuery) -> str:

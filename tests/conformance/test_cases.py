@@ -60,6 +60,11 @@ def test_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
     check_case(case, engine, accelerators)
 
 
+@pytest.mark.parametrize("case", all_cases())
+def test_case_walked_on_the_host(case: Case, walks: None, accelerators: dict[int, Any]) -> None:
+    check_case(case, DEFAULT_STRATEGY, accelerators)
+
+
 @pytest.mark.parametrize("case", one_in(8, all_cases(), fast=6))
 def test_case_in_partitions(case: Case, partitioned: dict[int, Any]) -> None:
     check_case(case, "pbe", partitioned)

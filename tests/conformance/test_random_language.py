@@ -64,6 +64,16 @@ SMALL = {
 
 
 @pytest.mark.device
+@pytest.mark.parametrize(
+    "seed", [41, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (42, 43))]
+)
+def test_patterns_walked_on_the_host_give_the_rows_of_the_reference(seed: int, walks: None) -> None:
+    findings = compare(seed, 100)
+    assert not findings.differences, "\n".join(findings.differences)
+    assert findings.answered > 50
+
+
+@pytest.mark.device
 @pytest.mark.parametrize("form", [InSegments, Reduced])
 @pytest.mark.parametrize(
     "seed", [25, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (21, 30, 37, 38))]

@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_examples_of_the_readme_run():
+def test_the_examples_of_the_readme_run(walks):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     examples = doctest.DocTestParser().get_doctest(
         text.replace("```", ""), {}, "README.md", None, 0

@@ -51,7 +51,7 @@ RETURN length(p) AS distance, count(b) AS directors ORDER BY distance;
 MATCH (g:Genre {name: $genre})<-[:IN_GENRE]-(m:Movie) RETURN m.title, m.imdbrating ORDER BY m.imdbrating DESC, m.title LIMIT 10;
 
 // genres by films and rating
-MATCH (g:Genre)<-[:IN_GENRE]-(m:Movie) RETURN g.name, count(m) AS films, avg(m.imdbrating) AS mean ORDER BY films DESC, g.name;
+MATCH (g:Genre)<-[:IN_GENRE]-(m:Movie) RETURN g.name, count(m) AS films, round(avg(m.imdbrating), 6) AS mean ORDER BY films DESC, g.name;
 
 // films with the same genres
 MATCH (m:Movie {title: $title})-[:IN_GENRE]->(g:Genre)<-[:IN_GENRE]-(rec:Movie)

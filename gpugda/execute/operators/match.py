@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from abc import abstractmethod
 from contextlib import closing, contextmanager
@@ -16,14 +17,16 @@ from gpugda.execute.aggregation.grouped_counts import LARGEST_INTEGER, too_large
 from gpugda.execute.batch import Batch, in_batches, product_of
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
-from gpugda.execute.patterns.matching import Selected, narrowed, select
+from gpugda.execute.patterns.matching import Selected, compared, masked, narrowed
 from gpugda.execute.patterns.needs import identifies_embeddings, need_of
 from gpugda.execute.patterns.oriented_form import may_be_oriented, timing_batches, timing_unoriented
 from gpugda.execute.patterns.witnesses import is_found, prefers_witnesses, witnesses
-from gpugda.execute.seeds import Seeds
+from gpugda.execute.seeds import Seeds, entity_column
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.registry import plan_pattern
+from gpugda.match.report import walked_text
+from gpugda.match.walk import may_walk, walk
 from gpugda.plan.bind import bind
 from gpugda.plan.pattern.merge_nodes import merged_names
 from gpugda.plan.plan_basis import PlanBasis
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
     from gpugda.expressions.operands import Operand
     from gpugda.match.need import Need
+    from gpugda.match.walk import Walked
     from gpugda.plan.plan import BoundQuery, Plan
     from gpugda.query.query_graph import QueryGraph
 
@@ -50,6 +54,10 @@ __all__ = ["Match", "PatternOperator", "naming_pattern"]
 
 _LONGEST_PATTERN: Final = 200
 """Characters of a pattern in an error."""
+
+
+_SKIPPED: Final = 16
+"""Runs of a pattern that begin no walk after one that read too much: most would do so again."""
 
 
 class Planned(NamedTuple):
@@ -146,6 +154,7 @@ class Match(PatternOperator):
     """
 
     _need: tuple[BoundQuery, Need] | None = None
+    _skipped: int = 0
 
     def __init__(
         self,
@@ -173,23 +182,105 @@ class Match(PatternOperator):
     # -------------------------------------------------------------- rows
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         plan = self.plan_on(context.graph, context.strategy.name)
-        if not self.children and self._may_be_oriented(plan):
-            found = self._oriented(plan, context)
-            if found is not None:
-                yield from self._all(plan, found)
-                return
-        given = context.values, context.report_of(self), context.deadline
-        selected = select(plan, context.graph, context.strategy, *given)
+        report, deadline = context.report_of(self), context.deadline
+        found = masked(plan, context.graph, context.values, report, deadline)
         if not self.children:
-            chunks = () if selected is None else self._embeddings(selected, context)
-            yield from self._all(plan, chunks)
+            yield from self._all(plan, () if found is None else self._alone(found, context))
             return
+        given = context.graph, context.strategy, context.values, report, deadline
+        selected: Selected | None = None
         for batch in in_batches(self.children[0].batches(context), context.enough):
-            if selected is None or batch.row_count == 0:
+            if found is None or batch.row_count == 0:
                 yield self._none_of(batch)
-            else:
-                yield from self._joined(plan, selected, batch, context)
+                continue
+            walked = self._walked_from(found, batch, context)
+            if walked is not None:
+                yield walked
+                continue
+            selected = selected or compared(found, *given)
+            yield from self._joined(plan, selected, batch, context)
 
+    def _alone(self, found: Selected, context: ExecutionContext) -> Iterable[Embeddings]:
+        """The embeddings without input rows."""
+        walked = self._walked(found, context)
+        if walked is not None:
+            return self._read(walked, found.rest, context)
+        if self._may_be_oriented(found.plan):
+            oriented = self._oriented(found.plan, context)
+            if oriented is not None:
+                return oriented
+        report, deadline = context.report_of(self), context.deadline
+        given = context.graph, context.strategy, context.values, report, deadline
+        return self._embeddings(compared(found, *given), context)
+
+    # -------------------------------------------------------------- without a launch
+    def _walked(
+        self,
+        found: Selected,
+        context: ExecutionContext,
+        given: Mapping[int, NDArray[np.uint32]] | None = None,
+    ) -> Walked | None:
+        """The embeddings, found on the host; None if there may be too many pairs."""
+        bound, most = found.plan.bound, context.strategy.walked_pairs
+        if not bound.nodes or not may_walk(bound, most, given or ()):
+            return None
+        if self._skipped:
+            self._skipped -= 1
+            return None
+        report, started = context.report_of(self), time.perf_counter()
+        walked = walk(bound, found.masks, context.graph, most, given)
+        taken = time.perf_counter() - started
+        report.timings["join"] = report.timings.get("join", 0.0) + taken
+        if walked is None:
+            self._skipped = _SKIPPED
+        else:
+            types = context.graph.types
+            report.steps.add_later(lambda: walked_text(types, bound, walked.steps))
+        return walked
+
+    def _walked_from(
+        self, found: Selected, batch: Batch, context: ExecutionContext
+    ) -> Batch | None:
+        places = self.places(found.plan.bound)
+        names = [name for name in self.bound if name in places]
+        if batch.row_count > context.strategy.walked_pairs:
+            return None
+        if not names or not all(places[name][0] for name in names):
+            return None
+        columns = [entity_column(batch.columns[n], batch.row_count, is_node=True) for n in names]
+        there = [column.valid for column in columns if column.valid is not None]
+        if there:
+            rows = np.flatnonzero(np.logical_and.reduce(there))
+            batch, columns = batch.kept(rows), [column.take(rows) for column in columns]
+        given = {places[name][1]: c.values for name, c in zip(names, columns, strict=True)}
+        if len(given) < len(names):  # two variables are one node
+            return None
+        walked = self._walked(found, context, given)
+        if walked is None:
+            return None
+        read = (*self.wanted, *_names_in(found.rest))
+        added = {name: _column(places[name], walked) for name in read}
+        held = [places[name] for name in (*self.bound, *self.wanted)]
+        apart = batch.distinct and identifies_embeddings(held, found.plan.bound)
+        joined = replace(batch.take(walked.rows).adding(added), distinct=apart)
+        joined = kept_rows(joined, found.rest.residuals, context)
+        wanted = (*batch.columns, *self.wanted)
+        return replace(joined, columns={name: joined.columns[name] for name in wanted})
+
+    def _read(
+        self, walked: Walked, rest: BoundQuery, context: ExecutionContext
+    ) -> Iterator[Embeddings]:
+        """What the operators above read of a walk without input rows."""
+        need, count = self.need(rest), len(walked.rows)
+        if isinstance(need, Count):
+            yield self._number(count)
+            return
+        rows = need.rows if isinstance(need, Groups) else need
+        nodes = {each: walked.nodes[each] for each in rows.nodes}
+        arrows = {each: walked.relationships[each] for each in rows.relationships}
+        yield _filtered(Embeddings(count, nodes, arrows), rest, context)
+
+    # -------------------------------------------------------------- by the strategy
     def _joined(
         self, plan: Plan, selected: Selected, batch: Batch, context: ExecutionContext
     ) -> Iterator[Batch]:
@@ -287,14 +378,9 @@ class Match(PatternOperator):
         return Embeddings(len(weights), {}, {}, np.array(weights, np.uint64))
 
     def _batch(self, plan: Plan, chunk: Embeddings) -> Batch:
-        columns: dict[str, Operand] = {}
         names = (*self.bound, *self.wanted)
         places = self.places(plan.bound) if names else {}
-        for name in names:
-            is_node, position = places[name]
-            kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
-            indexes = (chunk.nodes if is_node else chunk.relationships)[position]
-            columns[name] = Column(kind, indexes)
+        columns = {name: _column(places[name], chunk) for name in names}
         distinct = chunk.distinct or identifies_embeddings(
             [places[name] for name in names], plan.bound
         )
@@ -353,6 +439,13 @@ class Match(PatternOperator):
         """Describes the pattern."""
         given = f" given {', '.join(map(_shown, self.bound))}" if self.bound else ""
         return f"{pattern_text(self.graph)}{given}"
+
+
+def _column(place: tuple[bool, int], found: Embeddings | Walked) -> Operand:
+    is_node, position = place
+    if is_node:
+        return Column(ColumnKind.NODE, found.nodes[position])
+    return Column(ColumnKind.RELATIONSHIP, found.relationships[position])
 
 
 def _shown(name: str) -> str:

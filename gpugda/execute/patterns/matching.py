@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, Plan
 
 
-__all__ = ["Selected", "Verdict", "evaluate_constants", "narrowed", "select", "with_constants"]
+__all__ = [
+    "Selected",
+    "Verdict",
+    "compared",
+    "evaluate_constants",
+    "masked",
+    "narrowed",
+    "select",
+    "with_constants",
+]
 
 
 class Verdict(Enum):
@@ -108,7 +117,27 @@ def select(
     report: StrategyReport,
     deadline: float | None,
 ) -> Selected | None:
-    """The pattern to be joined; None if it has no rows and no predicate can raise an error.
+    """The pattern to be joined, as `masked` and `compared` give it.
+
+    Raises:
+        ParameterMissingError: A parameter has no value.
+        UnsupportedQueryError: The strategy cannot run the plan.
+        QueryTimeoutError: The deadline passed.
+    """
+    selected = masked(plan, graph, parameters, report, deadline)
+    if selected is None:
+        return None
+    return compared(selected, graph, strategy, parameters, report, deadline)
+
+
+def masked(
+    plan: Plan,
+    graph: DataGraph,
+    parameters: Mapping[str, Any],
+    report: StrategyReport,
+    deadline: float | None,
+) -> Selected | None:
+    """The pattern to be found; None if it has no rows and no predicate can raise an error.
 
     Raises:
         ParameterMissingError: A parameter has no value.
@@ -122,18 +151,42 @@ def select(
         return None
     started = time.perf_counter()
     masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
-    if strategy.compares and verdict is Verdict.TRUE and rest is bound:
-        pushed, left = push_comparisons(bound, graph, parameters, masks)
-        # Otherwise rows are compared on the host.
-        if sum(each.nbytes for each in pushed.keys) <= strategy.limit * _SHARE_FOR_KEYS:
-            masks, rest = pushed, left
-    plan = drop_redundant_tests(plan, masks)
-    taken = time.perf_counter() - started
-    report.timings["masks"] = report.timings.get("masks", 0.0) + taken
+    _note_masks(report, started)
     check_deadline(deadline)
     if verdict is Verdict.NULL and rest.residuals == bound.constants:
         return None
     return Selected(plan, masks, rest)
+
+
+def compared(
+    selected: Selected,
+    graph: DataGraph,
+    strategy: Matcher,
+    parameters: Mapping[str, Any],
+    report: StrategyReport,
+    deadline: float | None,
+) -> Selected:
+    """The same pattern with the comparisons and tests that the strategy makes itself.
+
+    Raises:
+        QueryTimeoutError: The deadline passed.
+    """
+    plan, masks, rest = selected.plan, selected.masks, selected.rest
+    started = time.perf_counter()
+    if strategy.compares and rest is plan.bound:
+        pushed, left = push_comparisons(rest, graph, parameters, masks)
+        # Otherwise rows are compared on the host.
+        if sum(each.nbytes for each in pushed.keys) <= strategy.limit * _SHARE_FOR_KEYS:
+            masks, rest = pushed, left
+    plan = drop_redundant_tests(plan, masks)
+    _note_masks(report, started)
+    check_deadline(deadline)
+    return Selected(plan, masks, rest)
+
+
+def _note_masks(report: StrategyReport, started: float) -> None:
+    taken = time.perf_counter() - started
+    report.timings["masks"] = report.timings.get("masks", 0.0) + taken
 
 
 def check_possible(plan: Plan) -> None:

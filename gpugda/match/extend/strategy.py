@@ -204,6 +204,11 @@ class ExtendStrategy(Engine):
         self._earlier = EarlierPlans()
         self._follows = False
 
+    @property
+    def walked_pairs(self) -> int:
+        """See `Matcher.walked_pairs`."""
+        return self._thresholds.join.walked_pairs
+
     def placement(self) -> Placement:
         """See `Matcher.placement`: the entries stay on the host if they do not fit."""
         if self._may_segment and not self._is_segmented:
