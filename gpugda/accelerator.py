@@ -12,7 +12,13 @@ from gpugda.answer.embedded import EmbeddedAnswers
 from gpugda.answer.exports import GraphExports
 from gpugda.answer.faults import as_internal_errors
 from gpugda.answer.request import Request
-from gpugda.config import check_timeout, parse_bytes, parse_freshness, requested_device
+from gpugda.config import (
+    check_timeout,
+    parse_bytes,
+    parse_freshness,
+    requested_device,
+    requested_devices,
+)
 from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError, InternalError
 from gpugda.match.registry import find_matcher
@@ -22,7 +28,7 @@ from gpugda.process import process_id
 from gpugda.types import Engine, Refinement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gpugda.answer.declined import Declined
     from gpugda.answer.watching import RowChanges, Watch
@@ -81,6 +87,7 @@ class Accelerator(GraphExports):
         source: GraphSource,
         *,
         device: str | int | None = None,
+        devices: str | Sequence[str | int] | None = None,
         memory_limit: int | str | None = None,
         refinement: Refinement = "once",
         freshness: Freshness = "strict",
@@ -97,9 +104,7 @@ class Accelerator(GraphExports):
         policy = parse_freshness(freshness)
         self._pid = process_id()
         self._closed = False
-        self._session = DeviceSession(
-            requested_device(device), parse_bytes(memory_limit), refinement
-        )
+        self._session = _session(device, devices, parse_bytes(memory_limit), refinement)
         self._progress = watched = progress or SilentProgress()
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
         self._answers: _Answers
@@ -530,6 +535,22 @@ class Accelerator(GraphExports):
             raise ConfigurationError(
                 "The accelerator was closed while the query ran; connect again."
             ) from error
+
+
+def _session(
+    device: str | int | None,
+    devices: str | Sequence[str | int] | None,
+    memory_limit: int | None,
+    refinement: str,
+) -> DeviceSession:
+    if device is not None and devices is not None:
+        raise ConfigurationError("Give either device or devices, not both.")
+    several = requested_devices(devices) if device is None else ()
+    if not several:
+        return DeviceSession(requested_device(device), memory_limit, refinement)
+    from gpugda.match.several_devices import SeveralDevices  # few machines have several
+
+    return SeveralDevices(several, memory_limit, refinement)
 
 
 def _merged(

@@ -38,6 +38,7 @@ def connect(
     labels: Sequence[str] | None = None,
     types: Sequence[str] | None = None,
     device: str | int | None = None,
+    devices: str | Sequence[str | int] | None = None,
     memory_limit: int | str | None = None,
     refinement: Refinement = "once",
     freshness: Freshness = "strict",
@@ -66,6 +67,9 @@ def connect(
         device: ``"gpu"``, ``"cpu"``, a part of the platform's or device's name, or a number as
             ``gpugda devices`` shows it; default ``GPUGDA_DEVICE``, else the GPU with the most
             memory, else any device.
+        devices: Several devices instead, ``"all"`` or a list such as ``[0, 1]``, each with a copy
+            of the graph: patterns that take long are divided between them. ``"0:1"`` is a half of
+            device 0. Default ``GPUGDA_DEVICES``, else one device.
         memory_limit: Bytes on the device (``512 * 2**20`` or ``"512MiB"``); default 80 % of its
             memory.
         refinement: How often candidates are refined: ``"off"``, ``"once"`` or ``"fixpoint"``.
@@ -99,6 +103,7 @@ def connect(
             **{name: each for name, each in server.items() if each is not None},
         ),
         device=device,
+        devices=devices,
         memory_limit=memory_limit,
         refinement=refinement,
         freshness=freshness,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "Freshness",
@@ -22,6 +22,7 @@ __all__ = [
     "parse_bytes",
     "parse_freshness",
     "requested_device",
+    "requested_devices",
 ]
 
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -110,6 +111,25 @@ def requested_device(
         return device
     text = (os.environ if environment is None else environment).get("GPUGDA_DEVICE", "").strip()
     return int(text) if text.isdigit() else text or None
+
+
+def requested_devices(
+    devices: str | Sequence[str | int] | None, environment: Mapping[str, str] | None = None
+) -> tuple[str | int, ...]:
+    """The requested devices: the argument, else ``GPUGDA_DEVICES``; ``("all",)`` for all.
+
+    Raises:
+        ConfigurationError: The argument is neither text nor a list of devices.
+    """
+    if devices is None:
+        devices = (os.environ if environment is None else environment).get("GPUGDA_DEVICES", "")
+    if isinstance(devices, str):
+        devices = [each.strip() for each in devices.split(",") if each.strip()]
+    if isinstance(devices, int) or not all(isinstance(each, str | int) for each in devices):
+        raise ConfigurationError(
+            f"devices is {devices!r}; give 'all', or a list of devices such as [0, 1]."
+        )
+    return tuple(devices)
 
 
 def host_limit(environment: Mapping[str, str] | None = None) -> int | None:

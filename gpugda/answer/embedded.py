@@ -8,7 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpugda.answer.faults import as_internal_errors
-from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
+from gpugda.answer.on_graph import (
+    answer_by_reference,
+    answer_on_device,
+    explained,
+    shown_plan,
+)
 from gpugda.answer.projection import refuse_other_databases, refuse_outside
 from gpugda.deadline import working_until
 from gpugda.errors import ConfigurationError
@@ -78,7 +83,7 @@ class EmbeddedAnswers:
             reason = _ONLY_ENGINE
         self._prepare(request)
         if request.prepared().mode == "EXPLAIN":
-            return explained(request, loaded, engine).result(request)
+            return explained(request, loaded, self._session, engine).result(request)
         if engine == "reference":
             return answer_by_reference(request, loaded).result(request, reason=reason)
         found = answer_on_device(request, loaded, self._session, request.deadline)
@@ -110,7 +115,7 @@ class EmbeddedAnswers:
             estimate_query(physical, plan.patterns, seconds),
             engine="gpu",
             reason=refused if declined else _ONLY_ENGINE,
-            physical=physical,
+            physical=shown_plan(self._session, plan, physical),
             patterns=plan.patterns,
             lines=self._device.lines(plan, graph),
         )

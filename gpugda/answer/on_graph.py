@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.unknown_names import names_to_look_up, remarks_on_names
 from gpugda.deadline import working_until
+from gpugda.errors import DeviceError
 from gpugda.match.embeddings import JoinProgress, StrategyReport
 from gpugda.result.result import Result
 from gpugda.types import value
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from gpugda.execute.result_table import ResultTable
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
+    from gpugda.plan.physical import PhysicalPlan
     from gpugda.query.reads import KindAndName
     from gpugda.query.statement import Statement
 
-__all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
+__all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained", "shown_plan"]
 
 
 @value(frozen=True, slots=True)
@@ -70,12 +72,21 @@ def _answer_on_device(
     with session.strategy(request.strategy, loaded.graph) as runner:
         started, device_name = time.perf_counter(), session.device_name
         request.add_time("open", started - opening)
-        table = plan.pipeline.run(loaded.graph, runner, request.values, report, deadline)
+        exchange, places = None, session.places
+        if places is not None and len(places.usable) > 1:
+            # Few machines have several devices.
+            from gpugda.calibration.kept import default_device_rates
+            from gpugda.execute.exchanges import exchange_of
+
+            rates = default_device_rates(session.info)
+            exchange = exchange_of(places, runner, plan, rates, request.values)
+        table = plan.pipeline.run(loaded.graph, runner, request.values, report, deadline, exchange)
     for stage, seconds in report.timings.items():
         request.add_time(stage, seconds)
     elsewhere = time.perf_counter() - started - sum(report.timings.values())
     request.add_time("other", max(0.0, elsewhere))
     remarks = remarks_on_names(query.text, loaded, _names_in(query, loaded, plan))
+    failed = () if places is None else places.warnings()
     return GraphAnswer(
         table,
         {
@@ -87,7 +98,7 @@ def _answer_on_device(
             "tree": report.operators,
             "device_bytes": report.memory.bytes,
             "notices": remarks["notices"],
-            "warnings": (*remarks["warnings"], *plan.warnings),
+            "warnings": (*remarks["warnings"], *plan.warnings, *failed),
         },
     )
 
@@ -115,7 +126,22 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
     return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described, **remarks})
 
 
-def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer:
+def shown_plan(session: DeviceSession, plan: QueryPlan, physical: PhysicalPlan) -> PhysicalPlan:
+    """The physical plan as people see it: it says what several devices share."""
+    try:
+        places = session.places
+    except DeviceError:  # there is none
+        places = None
+    if places is None:
+        return physical
+    from gpugda.execute.exchanges import with_exchanges  # few machines have several devices
+
+    return with_exchanges(places, plan, physical)
+
+
+def explained(
+    request: Request, loaded: LoadedGraph, session: DeviceSession, engine: str
+) -> GraphAnswer:
     """Returns no rows, but the plan as the summary's operators and steps."""
     from gpugda.plan.explain import plan_text  # none is needed to run a query
     from gpugda.plan.operator_tree import operators_of
@@ -124,7 +150,7 @@ def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer
     query = request.prepared()
     with request.stage("plan"):
         plan = loaded.plan(query, request.strategy)
-        physical = plan.physical(values=request.values)
+        physical = shown_plan(session, plan, plan.physical(values=request.values))
     return GraphAnswer(
         table_from_rows(plan.pipeline.columns, [], loaded.graph),
         {

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gpugda.answer.declined import Declined
 from gpugda.answer.demanded import DemandedAnswers, admission_for, checked, missing_for
 from gpugda.answer.faults import as_internal_errors, log_fault
+from gpugda.answer.on_graph import shown_plan
 from gpugda.answer.on_snapshot import SnapshotAnswers
 from gpugda.data.values.columns import ColumnKind
 from gpugda.deadline import working_until
@@ -299,7 +300,7 @@ class ServerAnswers:
             estimate_query(physical, plan.patterns, seconds),
             engine="gpu" if on_device else "native",
             reason=compiling or verdict.reason,
-            physical=physical,
+            physical=shown_plan(self._session, plan, physical),
             patterns=plan.patterns,
             lines=self._router.streamed(plan, loaded),
             route=self._router.described(request, plan, loaded, self._keeper),

@@ -184,10 +184,11 @@ Device = Annotated[
     str | None,
     typer.Option(
         "--device",
+        "--devices",
         metavar="DEVICE",
-        autocompletion=_one_of("gpu", "cpu"),
-        help="gpu, cpu, a part of a name, or a number of 'gpugda devices'. "
-        "Default: GPUGDA_DEVICE, else the best.",
+        autocompletion=_one_of("gpu", "cpu", "all"),
+        help="gpu, cpu, a part of a name, or a number of 'gpugda devices'; several share long "
+        "queries: all, or 0,1. Default: GPUGDA_DEVICES, GPUGDA_DEVICE, else the best.",
     ),
 ]
 MemoryLimit = Annotated[
@@ -328,9 +329,11 @@ class ServerOptions:
 
 
 def device_arguments(device: str | None, memory_limit: str | None) -> dict[str, Any]:
-    """Arguments of `gpugda.connect` for the device."""
+    """Arguments of `gpugda.connect` for the device, or for several."""
     given: dict[str, Any] = {}
-    if device is not None:
+    if device is not None and (device == "all" or "," in device):
+        given["devices"] = device
+    elif device is not None:
         given["device"] = int(device) if device.isdigit() else device
     if memory_limit is not None:
         given["memory_limit"] = memory_limit

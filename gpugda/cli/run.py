@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from gpugda.answer.profiling import profile_of
 from gpugda.cli.failures import say
 from gpugda.cli.formats import BINARY, Format, format_of_file, write_result
-from gpugda.cli.options import SourceOptions, make_source
+from gpugda.cli.options import SourceOptions, device_arguments, make_source
 from gpugda.cli.parameters import parse_parameters
 from gpugda.cli.progress import shown_progress
 from gpugda.errors import ConfigurationError
@@ -100,16 +100,13 @@ def open_accelerator(
 ) -> Accelerator:
     """Opens the source; if no progress is given, shows a bar on a terminal."""
     from gpugda.api import connect
-    from gpugda.config import requested_device
 
     made = make_source(source)
-    wanted = int(device) if device is not None and device.isdigit() else requested_device(device)
     with shown_progress() if progress is None else nullcontext(progress) as watched:
         return connect(
             made,
-            device=wanted,
-            memory_limit=memory_limit,
             progress=watched,
+            **device_arguments(device, memory_limit),
             **source.server.connect_arguments(),
         )
 

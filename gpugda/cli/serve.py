@@ -8,9 +8,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gpugda.cli.failures import say
-from gpugda.cli.options import make_source
+from gpugda.cli.options import device_arguments, make_source
 from gpugda.cli.run import open_accelerator
-from gpugda.config import requested_device
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -113,8 +112,7 @@ def _of_server(
     given = source.server.connect_arguments()
     if "database" in given:
         raise ConfigurationError("--database: all databases of the server are served.")
-    wanted = int(device) if device is not None and device.isdigit() else requested_device(device)
-    found = {**given, "device": wanted, "memory_limit": memory_limit}
+    found = {**given, **device_arguments(device, memory_limit)}
     if "auth" in found:
         found["reader"] = found.pop("auth")
     return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
+from functools import lru_cache
 from typing import Any
 
 from gpugda.device.caches import POCL_VARIABLE, pocl_folder
@@ -15,6 +17,9 @@ from gpugda.types import value
 __all__ = ["DeviceInfo", "choose_device", "list_devices", "refuse_forked_process"]
 
 _TYPES = {1: "default", 2: "cpu", 4: "gpu", 8: "accelerator", 16: "custom"}
+
+_HALF = re.compile(r"\s*(\d+):([01])\s*")
+"""A half of a device: its index, and which half."""
 
 _ADVICE = (
     "A CPU can always be used: pip install pocl-binary-distribution. "
@@ -135,7 +140,9 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
 
     Args:
         wanted: ``"gpu"``, ``"cpu"``, an index as in `list_devices` (also as text), or a part of a
-            platform's or device's name. None takes the GPU with most memory, otherwise any device.
+            platform's or device's name. ``"0:1"`` is one half of the compute units of device 0,
+            where its driver can divide it. None takes the GPU with most memory, otherwise any
+            device.
 
     Raises:
         DeviceError: There is no device, or none fits.
@@ -143,7 +150,12 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
     devices = list_devices()
     if not devices:
         raise DeviceError(f"no OpenCL device was found. {_reason_for_no_device()}{_ADVICE}")
+    half = _HALF.fullmatch(str(wanted))
+    if half:
+        wanted = int(half[1])
     fitting = [device for device in devices if _fits(device, wanted)]
+    if half and fitting:
+        return _info(fitting[0].index, _halves(fitting[0].handle)[int(half[2])])
     if not fitting:
         there = "; ".join(f"{each.index}: {each.name} ({each.platform})" for each in devices)
         raise DeviceError(f"no OpenCL device fits {wanted!r}. There is {there}. {_ADVICE}")
@@ -151,6 +163,26 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
         fitting,
         key=lambda device: (device.type == "gpu", device.global_memory_bytes, -device.index),
     )
+
+
+@lru_cache(maxsize=64)
+def _halves(handle: Any) -> list[Any]:
+    """Two devices that share the compute units of one; the same ones at each call.
+
+    Raises:
+        DeviceError: The device cannot be divided.
+    """
+    import pyopencl as cl
+
+    units = handle.max_compute_units // 2
+    try:
+        halves = handle.create_sub_devices([cl.device_partition_property.EQUALLY, max(units, 1)])
+    except cl.Error as error:
+        raise DeviceError(f"{handle.name.strip()} cannot be divided: {error}") from error
+    if len(halves) < 2:
+        raise DeviceError(f"{handle.name.strip()} has a single compute unit: it has no halves")
+    found: list[Any] = halves[:2]
+    return found
 
 
 def _reason_for_no_device() -> str:

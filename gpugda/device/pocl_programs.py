@@ -279,9 +279,9 @@ def _started(own_folder: Path, number: int, errors: Any) -> subprocess.Popen[str
 
 
 def _number(info: DeviceInfo) -> int:
-    """Index of a device among those of PoCL."""
-    handles = [each.handle for each in list_devices("Portable Computing Language")]
-    return handles.index(info.handle)
+    """Index among the devices of PoCL of a device, or of the one that it is a part of."""
+    indexes = [each.index for each in list_devices() if each.platform == info.platform]
+    return indexes.index(info.index)
 
 
 def _memory_file() -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpugda.expressions.environment import SubqueryRunner
     from gpugda.expressions.operands import Operand
     from gpugda.expressions.parameters import Parameters
+    from gpugda.match.exchange import Exchange
     from gpugda.match.matcher import Matcher
 
 __all__ = ["ExecutionContext", "Measured"]
@@ -58,6 +59,7 @@ class ExecutionContext:
         subqueries: Runs subqueries in expressions.
         enough: Approximate number of rows the consumer needs; None for all.
         one_pattern: True if the steps of a single pattern are all there is to report.
+        exchange: Divides patterns between several places; None if there is only one.
     """
 
     graph: DataGraph
@@ -73,6 +75,7 @@ class ExecutionContext:
     subqueries: SubqueryRunner | None = None
     enough: int | None = None
     one_pattern: bool = False
+    exchange: Exchange | None = None
 
     def within(self, argument: Batch) -> ExecutionContext:
         """The context of a subquery with this argument."""
@@ -93,6 +96,11 @@ class ExecutionContext:
                 else StrategyReport(report.timings, progress=report.progress)
             )
         return measured.report
+
+    @property
+    def runner(self) -> Matcher | Exchange:
+        """What finds the embeddings of a pattern. The first few rows come from a single place."""
+        return self.strategy if self.exchange is None or self.enough is not None else self.exchange
 
     def check(self) -> None:
         """Raises if the deadline has passed."""

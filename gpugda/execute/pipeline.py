@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gpugda.execute.batch import Batch
     from gpugda.execute.operator import Operator
     from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.exchange import Exchange
     from gpugda.match.matcher import Matcher
     from gpugda.plan.cost import DeviceRates, ServerRates
     from gpugda.plan.physical import Physical, PhysicalPlan
@@ -86,6 +87,7 @@ class Pipeline:
         values: Mapping[str, Any],
         report: StrategyReport,
         deadline: float | None = None,
+        exchange: Exchange | None = None,
     ) -> ResultTable:
         """Computes all rows. Fills ``report`` with stage times and steps.
 
@@ -95,6 +97,7 @@ class Pipeline:
             values: Parameter values by name.
             report: Filled during the run.
             deadline: Time of ``time.monotonic``.
+            exchange: Divides patterns between several places; None if there is only one.
 
         Raises:
             CypherTypeError: An operation is not defined for the type of a value.
@@ -104,7 +107,7 @@ class Pipeline:
             QueryTimeoutError: The deadline passed.
         """
         started, before = time.perf_counter(), sum(report.timings.values())
-        context = self._context(graph, strategy, values, report, deadline)
+        context = self._context(graph, strategy, values, report, deadline, exchange)
         room = ResultMemory(copied=False)
         batches: list[Batch] = []
         with one_statement(), closing(self.root.batches(context)) as found:
@@ -126,6 +129,7 @@ class Pipeline:
         values: Mapping[str, Any],
         report: StrategyReport,
         deadline: float | None,
+        exchange: Exchange | None,
     ) -> ExecutionContext:
         text = self.query.text
         parameters = Parameters(values, text)
@@ -138,11 +142,19 @@ class Pipeline:
                 parameters.get(name, _span_of(name, self.query))  # the same error with a position
         for name in values:
             parameters.get(name)  # the driver refuses such values even if the query has no use
-        if self.one_pattern is not None:  # has no subqueries in expressions
-            return ExecutionContext(
-                graph, strategy, values, parameters, text, report, deadline, one_pattern=True
-            )
-        context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)
+        context = ExecutionContext(
+            graph,
+            strategy,
+            values,
+            parameters,
+            text,
+            report,
+            deadline,
+            one_pattern=self.one_pattern is not None,
+            exchange=exchange,
+        )
+        if context.one_pattern:  # has no subqueries in expressions
+            return context
         from gpugda.execute.subqueries import Subqueries  # not needed by most short queries
 
         return replace(context, subqueries=Subqueries(context, self.subqueries, self.query.version))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.sorting import SortedRows, Unsorted
     from gpugda.device.devices import DeviceInfo
+    from gpugda.match.exchange import Places
     from gpugda.match.matcher import Matcher
 
 __all__ = ["DeviceSession"]
@@ -208,6 +209,11 @@ class DeviceSession:
             yield strategy
         finally:
             strategy.graph.release_hold()
+
+    @property
+    def places(self) -> Places | None:
+        """The devices among which work is divided; None if there is only this one."""
+        return None
 
     def close(self) -> None:
         """Frees everything on the device as soon as running queries have finished."""

@@ -7,6 +7,7 @@ from gpugda.config import (
     parse_bytes,
     parse_freshness,
     requested_device,
+    requested_devices,
 )
 from gpugda.errors import ConfigurationError
 
@@ -61,6 +62,16 @@ def test_the_device_argument_comes_before_the_environment():
     assert requested_device(None, {"GPUGDA_DEVICE": "1"}) == 1
     assert requested_device(0, {}) == 0
     assert requested_device(None, {}) is None
+
+
+def test_several_devices_come_as_a_list_or_as_text():
+    assert requested_devices(None, {}) == ()
+    assert requested_devices(None, {"GPUGDA_DEVICES": "all"}) == ("all",)
+    assert requested_devices([0, "0:1"], {"GPUGDA_DEVICES": "all"}) == (0, "0:1")
+    assert requested_devices(" 0, gpu,", {}) == ("0", "gpu")
+    for wrong in (3, [None], [0, 1.5]):
+        with pytest.raises(ConfigurationError, match="devices is"):
+            requested_devices(wrong, {})
 
 
 def test_the_default_source_comes_from_the_environment():

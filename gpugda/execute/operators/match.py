@@ -314,23 +314,23 @@ class Match(PatternOperator):
     def _matched(self, selected: Selected, context: ExecutionContext) -> Iterator[Embeddings]:
         plan, masks, rest = selected.plan, selected.masks, selected.rest
         strategy, report, deadline = context.strategy, context.report_of(self), context.deadline
-        need = self.need(rest)
+        need, runner = self.need(rest), context.runner
         if isinstance(need, Count):
             found = is_found(selected, strategy, report, deadline) if self.once else None
             if found is not None:
                 yield Embeddings(int(found), {}, {})
                 return
             with timing_unoriented(plan, context.graph):
-                count = strategy.count(plan, masks, report, deadline)
+                count = runner.count(plan, masks, report, deadline)
             yield self._number(count)
             return
         if isinstance(need, Groups):
             once = None if rest.residuals else witnesses(selected, strategy, need, report, deadline)
-            chunks = once or strategy.groups(plan, masks, need, report, deadline)
+            chunks = once or runner.groups(plan, masks, need, report, deadline)
         else:
             if context.enough is not None:
                 need = replace(need, enough=context.enough)
-            chunks = strategy.embeddings(plan, masks, need, report, deadline)
+            chunks = runner.embeddings(plan, masks, need, report, deadline)
         if rest is plan.bound:
             chunks = timing_batches(chunks, plan, context.graph, need)
         with closing(chunks):  # LIMIT closes early, which frees the device at once

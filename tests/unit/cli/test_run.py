@@ -101,6 +101,21 @@ def test_options_reach_the_accelerator(accelerator, gpugda_command):
     assert options["memory_limit"] == "2GiB"
 
 
+@pytest.mark.parametrize(
+    ("option", "text", "given"),
+    [
+        ("--devices", "all", {"devices": "all"}),
+        ("--device", "0,1", {"devices": "0,1"}),
+        ("--devices", "1", {"device": 1}),
+        ("--device", "0:1", {"device": "0:1"}),
+    ],
+)
+def test_several_devices_reach_the_accelerator(accelerator, gpugda_command, option, text, given):
+    gpugda_command(*RUN, "RETURN 1", option, text)
+    options = accelerator.connected[1]
+    assert {name: options[name] for name in ("device", "devices") if name in options} == given
+
+
 def test_summary_goes_to_standard_error(accelerator, gpugda_command):
     outcome = gpugda_command(*RUN, "--summary", "RETURN 1")
     assert outcome.stdout.startswith("n, name\n")

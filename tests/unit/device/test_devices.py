@@ -1,6 +1,7 @@
 """Choice of the device; no OpenCL is needed."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -48,6 +49,44 @@ def test_a_device_is_chosen_by_number_type_or_name(there, wanted, index):
 def test_a_choice_that_fits_no_device_is_refused(there, wanted):
     with pytest.raises(DeviceError, match="1: Small GPU"):
         choose_device(wanted)
+
+
+class Divisible:
+    """A device of pyopencl with so many compute units."""
+
+    name, max_compute_units = "a device ", 4
+    halves = None
+
+    def create_sub_devices(self, how):
+        import pyopencl as cl
+
+        if self.halves is None:
+            raise cl.LogicError("clCreateSubDevices", -30)
+        assert how == [cl.device_partition_property.EQUALLY, 2]
+        return list(range(self.halves))
+
+
+@pytest.mark.parametrize("halves", [None, 1])
+def test_a_device_without_halves_is_refused(monkeypatch, halves):
+    handle = Divisible()
+    handle.halves = halves
+    monkeypatch.setattr(devices, "list_devices", lambda: [replace(THERE[0], handle=handle)])
+    with pytest.raises(DeviceError, match="a device"):
+        choose_device("0:1")
+
+
+@pytest.mark.device
+def test_halves_of_a_device():
+    whole = choose_device(0)
+    if whole.compute_units < 2:
+        pytest.skip("a device of one compute unit has no halves")
+    first, second = choose_device("0:0"), choose_device("0:1")
+    assert first.handle != second.handle
+    assert first.handle is choose_device("0:0").handle
+    assert first.compute_units == second.compute_units == whole.compute_units // 2
+    assert (first.index, first.name) == (whole.index, whole.name)
+    with pytest.raises(DeviceError, match="fits '0:2'"):
+        choose_device("0:2")
 
 
 def test_a_missing_platform_is_a_device_error(monkeypatch):
