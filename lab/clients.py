@@ -126,6 +126,7 @@ def _run(
     host = urlsplit(address).netloc
     environment = {
         **os.environ,
+        "PATH": os.pathsep.join((str(Path(python).parent), os.environ.get("PATH", ""))),
         "NEO4J_URI": address,
         "NEO4J_URL": address,
         "NEO4J_BOLT_URL": f"bolt://neo4j:unchecked@{host}",
