@@ -167,7 +167,9 @@ def native_seconds(given: RouteInput) -> float:
         return observed.native
     seconds, planning = given.physical.native_seconds, _planning(given)
     if observed.native_first is not None:
-        if observed.native_first > _SLOW_FIRST_RUN_FACTOR * (seconds + planning):
+        # Before the device has been measured, a slow first run is taken for planning.
+        is_measured = observed.device is not None or observed.native_first > _LONG_PLANNING_SECONDS
+        if is_measured and observed.native_first > _SLOW_FIRST_RUN_FACTOR * (seconds + planning):
             return observed.native_first - planning
         # The first run includes planning, the larger part; without it, it cannot take longer.
         return min(seconds, observed.native_first)

@@ -104,6 +104,17 @@ def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
     assert judge_by_cost(question(DENSE, observed=known)).engine == "native"
 
 
+def test_the_second_run_stays_with_the_database_after_a_slow_first_one():
+    """Planning, compiling and reading pages take most of a first run there."""
+    estimated = question(PATH).physical.native_seconds
+    first = Observed(native_first=100 * estimated, planned=True)
+    assert native_seconds(question(PATH, observed=first)) == estimated
+    slow = replace(CPU_DEVICE, query_seconds=2 * estimated)
+    assert judge_by_cost(question(PATH, slow, observed=first)).engine == "native"
+    far_too_slow = replace(first, native_first=5.0)
+    assert judge_by_cost(question(PATH, slow, observed=far_too_slow)).engine == "gpu"
+
+
 def test_a_slow_device_run_has_a_time_limit():
     verdict = judge_by_cost(question(PATH, observed=Observed(native=0.2, planned=True)))
     assert 0.2 < verdict.give_up_after < 2
