@@ -18,6 +18,8 @@ from gpugda.errors import DeviceError
 ASK = """
 import gpugda
 from gpugda.errors import DeviceError
+from gpugda.match.extend.strategy import ExtendStrategy
+ExtendStrategy.walked_pairs = 0  # so few pairs need no launch
 tables = {"id": ["a", "b"]}, {"source": ["a"], "target": ["b"], "type": ["R"]}
 with gpugda.connect(gpugda.graph(*tables)) as graph:
     for ask in (lambda: graph.run("MATCH (x)-->(y) RETURN x.id", engine="gpu"), graph.calibrate):
@@ -167,6 +169,8 @@ QUERY = """
 import logging, sys
 logging.basicConfig(format="%(message)s")
 import gpugda
+from gpugda.match.extend.strategy import ExtendStrategy
+ExtendStrategy.walked_pairs = 0  # so few pairs need no launch
 tables = {"id": ["a", "b"]}, {"source": ["a"], "target": ["b"], "type": ["R"]}
 with gpugda.connect(gpugda.graph(*tables)) as graph:
     print(graph.run("MATCH (x)-->(y) RETURN x.id, y.id", engine="gpu").values())

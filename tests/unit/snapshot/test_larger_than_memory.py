@@ -31,6 +31,8 @@ PROGRAM = """
 import json, resource, sys
 import numpy as np
 import gpugda
+from gpugda.match.extend.strategy import ExtendStrategy
+ExtendStrategy.walked_pairs = 0  # so few pairs need no launch
 
 folder, size, queries = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
 random, nodes = np.random.default_rng(1), 2048
