@@ -396,6 +396,7 @@ class _Running:
 
     A place that has not completed a task yet may take long to open its device, to compile kernels
     and to copy the graph: it gets the copy of a task that another place will run if it is faster.
+    A place that does so for another query takes part only if there is no other.
 
     Attributes:
         seconds: Seconds that the caller waited for answers.
@@ -410,7 +411,10 @@ class _Running:
         deadline: float,
     ) -> None:
         self._places = places
-        self._usable = list(usable)
+        starting = [each for each in usable if each.name in places.starting]
+        others = [each for each in usable if each not in starting]
+        self._usable, self._spare = (others, starting) if others else (starting, [])
+        self._threads: list[tuple[threading.Thread, bool]] = []
         self._tasks = tasks
         self._report = report
         self._deadline = deadline
@@ -438,16 +442,8 @@ class _Running:
             DeviceError: All places failed.
             QueryTimeoutError: The deadline passed.
         """
-        starting = self._places.starting
-        self._usable = [each for each in self._usable if each.name not in starting]
-        ready = [self._is_ready(each) for each in self._usable]
-        threads = [
-            threading.Thread(target=self._work, args=(each,), name=f"gpugda {each.name}")
-            for each in self._usable
-        ]
-        starting.update(each.name for each in self._usable if not self._is_ready(each))
-        for thread in threads:
-            thread.start()
+        for each in self._usable:
+            self._start(each)
         try:
             for number in range(len(self._tasks)):
                 yield self._next(number)
@@ -455,9 +451,17 @@ class _Running:
             with self._changed:
                 self._is_stopped = True
                 self._changed.notify_all()
-            for thread, is_ready in zip(threads, ready, strict=True):
+            for thread, is_ready in self._threads:
                 if is_ready:  # the others may be compiling
                     thread.join()
+
+    def _start(self, place: Place) -> None:
+        thread = threading.Thread(target=self._work, args=(place,), name=f"gpugda {place.name}")
+        is_ready = self._is_ready(place)
+        self._threads.append((thread, is_ready))
+        if not is_ready:
+            self._places.starting.add(place.name)
+        thread.start()
 
     def _next(self, number: int) -> Answer:
         started, progress = time.perf_counter(), self._report.progress
@@ -507,7 +511,7 @@ class _Running:
     def _take(self, place: Place) -> int | None:
         with self._changed:
             while not self._is_stopped and len(self._done) < len(self._tasks):
-                if self._pending and len(self._answers) <= len(self._usable):
+                if self._pending and len(self._answers) < len(self._usable):
                     if self._is_ready(place):
                         return self._pending.popleft()
                     return self._pending[-1]
@@ -546,7 +550,12 @@ class _Running:
             if number not in self._done and number not in self._pending:
                 self._pending.append(number)
             if len(self._left_out) == len(self._usable):
-                self._error = error
+                spare, self._spare = self._spare, []
+                self._usable += spare
+                for each in spare:
+                    self._start(each)
+                if not spare:
+                    self._error = error
             self._changed.notify_all()
 
     def _fail(self, error: BaseException) -> None:

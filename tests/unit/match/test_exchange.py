@@ -8,13 +8,14 @@ import time
 import numpy as np
 import pytest
 from divided_runs import divide_all, two_devices
-from soon import ends_in
+from soon import GENEROUS_SECONDS, ends_in
 
 import gpugda
 from gpugda.deadline import check_time
 from gpugda.errors import ConfigurationError, DeviceError, MemoryLimitError, QueryTimeoutError
 from gpugda.match import exchange
-from gpugda.match.exchange import ExchangeLimits, Times, by_work
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.exchange import ExchangeLimits, Places, Times, by_work
 from gpugda.match.several_devices import DevicePlace
 
 COUNT = "MATCH (a:A)-->(b)-->(c:A) RETURN count(*)"
@@ -302,3 +303,43 @@ print([name for name in sys.modules if "exchange" in name or "several_devices" i
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == "[]"
+
+
+# ------------------------------------------------------------------ places that start for others
+class FakePlace:
+    """Answers with its name, or fails."""
+
+    def __init__(self, name, error=None):
+        self.name, self.error = name, error
+
+    def run(self, task, report):
+        if self.error is not None:
+            raise self.error
+        return self.name
+
+
+def answered(places):
+    running = exchange._Running(places, places.usable, [None] * 3, StrategyReport(), soon_over())
+    return list(running.answers())
+
+
+def soon_over():
+    return time.monotonic() + GENEROUS_SECONDS
+
+
+def test_places_that_all_start_for_another_query_answer_if_there_is_no_other():
+    first, second, third = map(FakePlace, "abc")
+    places = Places([first, second, third], failed={"a": "lost"}, starting={"b", "c"})
+    assert set(answered(places)) <= {"b", "c"}
+
+
+def test_a_place_that_starts_for_another_query_takes_over_if_the_first_one_fails():
+    places = Places([FakePlace("a", DeviceError("lost")), FakePlace("b")], starting={"b"})
+    assert answered(places) == ["b"] * 3
+
+
+def test_all_places_failing_is_an_error():
+    lost = DeviceError("lost")
+    places = Places([FakePlace("a", lost), FakePlace("b", lost)], starting={"b"})
+    with pytest.raises(DeviceError, match="lost"):
+        answered(places)
