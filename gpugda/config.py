@@ -123,13 +123,20 @@ def requested_devices(
     """
     if devices is None:
         devices = (os.environ if environment is None else environment).get("GPUGDA_DEVICES", "")
-    if isinstance(devices, str):
-        devices = [each.strip() for each in devices.split(",") if each.strip()]
-    if isinstance(devices, int) or not all(isinstance(each, str | int) for each in devices):
+    listed = devices.split(",") if isinstance(devices, str) else devices
+    if not isinstance(listed, list | tuple) or not all(map(_may_be_device, listed)):
         raise ConfigurationError(
             f"devices is {devices!r}; give 'all', or a list of devices such as [0, 1]."
         )
-    return tuple(devices)
+    names = [each.strip() if isinstance(each, str) else each for each in listed]
+    found = tuple(each for each in names if each != "")
+    if len({str(each) for each in found}) < len(found):
+        raise ConfigurationError(f"devices is {devices!r}; name each device once.")
+    return found
+
+
+def _may_be_device(each: object) -> bool:
+    return isinstance(each, str | int) and not isinstance(each, bool)
 
 
 def host_limit(environment: Mapping[str, str] | None = None) -> int | None:

@@ -69,7 +69,7 @@ def test_several_devices_come_as_a_list_or_as_text():
     assert requested_devices(None, {"GPUGDA_DEVICES": "all"}) == ("all",)
     assert requested_devices([0, "0:1"], {"GPUGDA_DEVICES": "all"}) == (0, "0:1")
     assert requested_devices(" 0, gpu,", {}) == ("0", "gpu")
-    for wrong in (3, [None], [0, 1.5]):
+    for wrong in (3, [None], [0, 1.5], b"01", {"a": 1}, [True], [0, "0"], "0:0, 0:0"):
         with pytest.raises(ConfigurationError, match="devices is"):
             requested_devices(wrong, {})
 
