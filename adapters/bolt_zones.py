@@ -139,10 +139,12 @@ def _is_utc(value: Any) -> bool:
 
 
 def _has_offset(value: Any) -> bool:
-    """True for a time at an offset other than 0."""
+    """True for a time at an offset, 0 among them, to which the driver cuts ``+00:00:30``."""
     kinds = (neo4j_time().DateTime, neo4j_time().Time)
     return (
-        isinstance(value, kinds) and value.tzinfo is not None and bool(value.tzinfo.utcoffset(None))
+        isinstance(value, kinds)
+        and value.tzinfo is not None
+        and value.tzinfo.utcoffset(None) is not None
     )
 
 

@@ -348,6 +348,7 @@ class SnapshotKeeper:
                     self._known_newer = False
                     self._failures = 0
         if is_later:
+            self.unkept.changed()
             self._keep_sometimes(found)
 
     def _keep_sometimes(self, found: LoadedGraph) -> None:

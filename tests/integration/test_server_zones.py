@@ -88,6 +88,8 @@ def test_every_engine_distinguishes_zones_as_neo4j(zoned, engine, tmp_path):
 SECONDS = {
     "a date-time": "datetime({year: 2020, month: 6, day: 1, timezone: '+01:30:15'})",
     "a time": "time({hour: 10, timezone: '-01:30:15'})",
+    "an offset of seconds": "datetime({year: 2020, month: 6, day: 1, timezone: '+00:00:30'})",
+    "a time at such an offset": "time({hour: 10, timezone: '-00:00:30'})",
     "a list": "[time({hour: 10, timezone: '+01:30'}), time({hour: 10, timezone: '+01:30:15'})]",
 }
 
