@@ -234,8 +234,8 @@ class Match(PatternOperator):
         if walked is None:
             self._skipped = _SKIPPED
         else:
-            types = context.graph.types
-            report.steps.add_later(lambda: walked_text(types, bound, walked.steps))
+            types, steps = context.graph.types, walked.steps  # without the rows
+            report.steps.add_later(lambda: walked_text(types, bound, steps))
         return walked
 
     def _walked_from(
