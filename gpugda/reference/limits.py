@@ -11,6 +11,7 @@ from gpugda.query import ast
 from gpugda.query.constants import never_holds
 from gpugda.query.searches import changes_nothing
 from gpugda.reference.aggregates import aggregates_in
+from gpugda.reference.trees import parts_of, shape
 
 __all__ = ["limits_by_order", "without_rows"]
 
@@ -38,7 +39,27 @@ def without_rows(clause: ast.With) -> ast.With:
 def _only_sorts(clause: ast.With) -> bool:
     projection = clause.projection
     bounded = projection.skip is not None or projection.limit is not None
-    return bool(projection.order_by) and not bounded and clause.where is None
+    if not projection.order_by or bounded or clause.where is not None:
+        return False
+    return projection.distinct or not any(map(_is_computed_after, _others(projection)))
+
+
+def _others(projection: ast.Projection) -> list[ast.ReturnItem]:
+    """The items that ORDER BY does not read; without keys of groups, which are computed before."""
+    parts = [part for key in projection.order_by for part in parts_of(key.expression)]
+    read = {shape(part) for part in parts}
+    names = {part.name for part in parts if isinstance(part, ast.Variable)}
+    items = [each for each in projection.items if each.name not in names]
+    items = [each for each in items if shape(each.expression) not in read]
+    if any(aggregates_in(each.expression) for each in projection.items):
+        items = [each for each in items if aggregates_in(each.expression)]
+    return items
+
+
+def _is_computed_after(item: ast.ReturnItem) -> bool:
+    """True for a column that Neo4j computes from the sorted rows."""
+    plain = isinstance(item.expression, ast.Variable)
+    return not plain and item.expression not in aggregates_in(item.expression)
 
 
 def _move_limit(clauses: list[ast.Clause], place: int) -> None:

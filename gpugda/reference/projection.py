@@ -21,6 +21,15 @@ _T = TypeVar("_T")
 
 Projected = Iterator[tuple[Row, Mapping[Any, Any]]]
 """Per row: its columns, and the variables that ORDER BY may read."""
+_SCOPES = (
+    ast.ListComprehension,
+    ast.ListPredicate,
+    ast.Reduce,
+    ast.AllReduce,
+    ast.Subquery,
+    ast.PatternComprehension,
+)
+"""Expressions with variables of their own."""
 _Scopes: TypeAlias = tuple[Row, Mapping[Any, Any]]
 """Per row: what its columns read, and what ORDER BY reads beside them."""
 
@@ -119,10 +128,13 @@ def _late(
     read = {evaluator.shape(part) for part in parts if isinstance(part, ast.Expression)}
     names = {part.name for part in parts if isinstance(part, ast.Variable)}
     early = [e for e in items if e.name in names or evaluator.shape(e.expression) in read]
+    of_keys = [part for item in items if item not in early for part in _of_keys(item.expression)]
 
     def keyed() -> Iterator[tuple[tuple[_Scopes, Row], Mapping[Any, Any]]]:
         for scope, before in scopes:
             found = {item.name: evaluator.value(item.expression, scope) for item in early}
+            for part in of_keys:  # for its errors
+                evaluator.value(part, scope)
             yield ((scope, before), found), _scope(early, evaluator, found, before)
 
     for ((scope, before), found), _ in ordered(projection, evaluator, keyed()):
@@ -130,6 +142,24 @@ def _late(
         values = {item.name: evaluator.value(item.expression, scope) for item in late} | found
         whole = {item.name: values[item.name] for item in items}
         yield whole, _scope(items, evaluator, whole, before)
+
+
+def _of_keys(expression: ast.Expression) -> list[ast.Expression]:
+    """Operations on grouping keys in a column with aggregates: Neo4j groups by them, too.
+
+    Not those within a list comprehension or the like that reads an aggregate.
+    """
+    aggregates = list(aggregates_in(expression))
+    scopes = [e for e in parts_of(expression) if isinstance(e, _SCOPES) and aggregates_in(e)]
+    within = {id(part) for each in (*aggregates, *scopes) for part in parts_of(each)}
+    return [
+        part
+        for part in (parts_of(expression) if aggregates else ())
+        if isinstance(part, ast.Expression)
+        and id(part) not in within
+        and not aggregates_in(part)
+        and any(isinstance(each, ast.Variable) for each in parts_of(part))
+    ]
 
 
 def _scope(

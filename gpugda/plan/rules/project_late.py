@@ -19,14 +19,21 @@ from gpugda.query.query_graph import (
     OutputColumn,
 )
 from gpugda.query.shapes import QUERIES, all_names, rewrite, substitute
-from gpugda.query.walk import walk
+from gpugda.query.walk import children, walk
 from gpugda.types import NOWHERE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpugda.plan.facts import Facts
     from gpugda.query.query_graph import SortKey
 
 __all__ = ["project_late"]
+
+_CARRIED = "\0late"
+"""Names of columns that late ones read begin so: these are computed before the sort."""
+_SCOPES = (ast.ListComprehension, ast.ListPredicate, ast.Reduce, ast.AllReduce)
+"""Expressions with variables of their own."""
 
 
 def project_late(tree: logical.Logical, facts: Facts) -> logical.Logical:
@@ -64,9 +71,23 @@ def _late_columns(keys: tuple[SortKey, ...], project: logical.Project) -> list[O
         column
         for number, column in enumerate(project.columns)
         if number not in in_keys
+        and not column.name.startswith(_CARRIED)
         and may_fail(column, project.input)
         and not any(isinstance(part, QUERIES) for part in walk(column.expression))
     ]
+
+
+def _of_keys(node: ast.Node) -> Iterator[ast.Expression]:
+    """The largest operations on grouping keys alone: Neo4j groups by them, too.
+
+    Not those within a list comprehension or the like that reads an aggregate.
+    """
+    below = {type(each) for each in walk(node)}
+    if AggregateReference in below:
+        for each in () if isinstance(node, _SCOPES) else children(node):
+            yield from _of_keys(each)
+    elif KeyReference in below and isinstance(node, ast.Expression):
+        yield node
 
 
 def _split(
@@ -76,15 +97,24 @@ def _split(
     early = [column for column in project.columns if column not in late]
     hiding = {each.name for each in early if _variable(each.expression) != each.name}
     read = all_names(column.expression for column in late)
-    below = {name: f"\0late {name}" if name in hiding else name for name in read}
+    below = {name: f"{_CARRIED} {name}" if name in hiding else name for name in read}
     groups = {
         (type(part), part.position): part
         for column in late
         for part in walk(column.expression)
         if isinstance(part, KeyReference | AggregateReference)
     }
+    of_keys = [
+        part
+        for column in late
+        for part in _of_keys(column.expression)
+        if not isinstance(part, KeyReference)
+    ]
+    names = {id(part): f"{_CARRIED} part {number}" for number, part in enumerate(of_keys)}
 
     def renamed(part: ast.Expression) -> ast.Expression | None:
+        if id(part) in names:
+            return ast.Variable(part.span, names[id(part)])
         if isinstance(part, KeyReference | AggregateReference):
             return ast.Variable(part.span, _group_column(part))
         name = _variable(part)
@@ -107,13 +137,14 @@ def _split(
         for name in sorted(read - {column.name for column in early if column.name not in hiding})
     ]
     carried += [OutputColumn(_group_column(part), part) for part in groups.values()]
+    carried += [OutputColumn(names[id(part)], part) for part in of_keys]
     moved = tuple(replace(key, expression=rewrite(key.expression, placed)) for key in keys)
     return columns, logical.Sort(replace(project, columns=(*early, *carried)), moved)
 
 
 def _group_column(part: KeyReference | AggregateReference) -> str:
     kind = "key" if isinstance(part, KeyReference) else "aggregate"
-    return f"\0late {kind} {part.position}"
+    return f"{_CARRIED} {kind} {part.position}"
 
 
 def _variable(expression: ast.Expression) -> str:
