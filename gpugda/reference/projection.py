@@ -145,21 +145,21 @@ def _late(
 
 
 def _of_keys(expression: ast.Expression) -> list[ast.Expression]:
-    """Operations on grouping keys in a column with aggregates: Neo4j groups by them, too.
+    """The largest operations on grouping keys in a column with aggregates: Neo4j groups by them.
 
     Not those within a list comprehension or the like that reads an aggregate.
     """
     aggregates = list(aggregates_in(expression))
     scopes = [e for e in parts_of(expression) if isinstance(e, _SCOPES) and aggregates_in(e)]
     within = {id(part) for each in (*aggregates, *scopes) for part in parts_of(each)}
-    return [
-        part
-        for part in (parts_of(expression) if aggregates else ())
-        if isinstance(part, ast.Expression)
-        and id(part) not in within
-        and not aggregates_in(part)
-        and any(isinstance(each, ast.Variable) for each in parts_of(part))
-    ]
+    found = []
+    for part in parts_of(expression) if aggregates else ():
+        if not isinstance(part, ast.Expression) or id(part) in within or aggregates_in(part):
+            continue
+        within.update(map(id, parts_of(part)))
+        if any(isinstance(each, ast.Variable) for each in parts_of(part)):
+            found.append(part)
+    return found
 
 
 def _scope(
