@@ -141,6 +141,64 @@ def lsqb(
     _tell(outcome.table, outcome.notes, "WRONG or without an answer:", outcome.wrong)
 
 
+@app.command("scale-table")
+@guarded
+def scale_table(
+    devices: Annotated[
+        str, typer.Option(metavar="LIST", help="As for gpugda --devices: 0,1 or 0:0,0:1.")
+    ],
+    counts: Annotated[
+        str, typer.Option(metavar="N,N", help="Numbers of devices; the first is compared with.")
+    ] = "1,2",
+    scale: Annotated[
+        int, typer.Option(metavar="N", help="Power of two of the nodes of the R-MAT graph.")
+    ] = 18,
+    cycle_scale: Annotated[
+        int, typer.Option(metavar="N", help="The same of the graph for pentagons.")
+    ] = 14,
+    degree: Annotated[int, typer.Option(metavar="N", help="Relationships per node.")] = 16,
+    walks: Annotated[
+        float, typer.Option(metavar="X", help="Scale of the graph for 12 nodes with labels.")
+    ] = 0.1,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="QUERY", help="Only this one. Repeatable.")
+    ] = None,
+    repetitions: Repetitions = 5,
+    always: Annotated[
+        bool,
+        typer.Option(help="Divide every pattern, or only those for which it pays."),
+    ] = True,
+    seed: Seed = 1,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="JSON for lab.scale_model.")
+    ] = None,
+    memory_limit: options.MemoryLimit = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Run queries on one, two and more devices of this machine, and compare their answers."""
+    from lab.scale_table import ScaleOptions, run_scale
+    from lab.scale_table import scale_table as table_of
+
+    log_to_standard_error(verbose)
+    asked = ScaleOptions(
+        [each.strip() for each in devices.split(",")],
+        [int(each) for each in counts.split(",")],
+        scale,
+        cycle_scale,
+        degree,
+        walks,
+        only or (),
+        repetitions,
+        always,
+        seed,
+        memory_limit,
+    )
+    outcome = run_scale(asked, say)
+    if out is not None:
+        outcome.save(Path(out))
+    _tell(table_of(outcome), [], "WRONG:", outcome.wrong)
+
+
 @app.command()
 @guarded
 def estimates(

@@ -1,7 +1,7 @@
 /* Runs a program of sparse vectors for each pinned node, in ranked lists (see ranked_lists.h): cutset counting. The
-   program is made by gpugda/match/count/program.py. Work split: a work group takes a pinned node at a time from
-   counters[0], until it has read about `max_work` entries; teams of LANES_OF_LIST items read one list each. On a CPU
-   each work item is a group and a team.
+   program is made by gpugda/match/count/program.py. Work split: a work group takes a pinned node at a time, of every
+   counters[2] nodes the one at counters[1], until it has read about `max_work` entries; counters[0] counts those
+   taken. Teams of LANES_OF_LIST items read one list each. On a CPU each work item is a group and a team.
 
           count_vectors   adds the products of sums over vectors to totals + 2^64 * highs, one per term of the program
           pull_weights    one group per node: weights[to + v] *= sum over the neighbours u of weights[from + u]
@@ -167,7 +167,11 @@ kernel void count_vectors(
     for (uint i = item; i < MAX_TERMS; i += items) low[i] = high[i] = 0;
     if (item == 0) work = 0;
     while (true) {
-        if (item == 0) next_pin = (ulong)work * 16 >= max_work ? node_count : atomic_inc(counters);
+        if (item == 0) {
+            next_pin = node_count;
+            if ((ulong)work * 16 < max_work)
+                next_pin = (uint)min((ulong)node_count, counters[1] + (ulong)atomic_inc(counters) * counters[2]);
+        }
         BARRIER;
         if (next_pin >= node_count) break;
         lists.pin = next_pin;

@@ -73,7 +73,7 @@ def _answer_on_device(
         started, device_name = time.perf_counter(), session.device_name
         request.add_time("open", started - opening)
         exchange, places = None, session.places
-        if places is not None and len(places.usable) > 1:
+        if places is not None and places.are_useful:
             # Few machines have several devices.
             from gpugda.calibration.kept import default_device_rates
             from gpugda.execute.exchanges import exchange_of

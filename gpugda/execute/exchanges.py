@@ -35,9 +35,9 @@ def exchange_of(
 
     Args:
         places: The places.
-        matcher: The strategy at the first place.
+        matcher: The strategy that computes what is not divided.
         plan: The plan of the query.
-        rates: Rates of one place.
+        rates: Rates of the matcher's device.
         values: Parameter values by name.
     """
     with_exchanges(places, plan, plan.physical(rates, values=values))
@@ -54,9 +54,9 @@ def with_exchanges(places: Places, plan: QueryPlan, physical: PhysicalPlan) -> P
             return node
         pattern = operator.plan_on(plan.graph, plan.strategy)
         times = expect(pattern, physical.seconds_of(node))
-        if not pattern.bound.nodes or not places.limits.divides(times) or len(places.usable) < 2:
+        if not pattern.bound.nodes or not places.limits.divides(times) or not places.are_useful:
             return node
-        names = " and ".join(each.name for each in places.usable)
+        names = " and ".join(places.names)
         what = f"exchange {seeds_text(pattern)} between {names}"
         return Physical("Exchange", what, node.rows, node.found, Work(), (node,))
 

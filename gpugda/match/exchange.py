@@ -1,17 +1,14 @@
 """Exchange: divides the seeds of a pattern into tasks, runs them on several places, and folds.
 
 The seeds are the candidates of one query node. A task is the pattern with a part of them, as one
-more bitmap, so that a strategy runs it like any other pattern. A place is whatever runs a task on
-its copy of the data graph. Each place has a thread, which takes a task whenever it has done one.
+more bitmap, so that a strategy runs it like any other pattern. A count by vectors is divided by its
+pinned nodes. A place is whatever runs a task on its copy of the data graph: a device, a worker.
 """
 
 from __future__ import annotations
 
-import logging
 import math
-import threading
 import time
-from collections import Counter, defaultdict, deque
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -20,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpugda.data.integer_sets import nodes_of
-from gpugda.deadline import cancelled_by, check_deadline, working_until
-from gpugda.errors import DeviceError, MemoryLimitError
+from gpugda.errors import MemoryLimitError
 from gpugda.match.candidates.label_words import program_bits
 from gpugda.match.candidates.selections import bitmap_of
-from gpugda.match.embeddings import Embeddings, StrategyReport
+from gpugda.match.embeddings import Embeddings, Masks, StrategyReport
+from gpugda.match.engine import Engine
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import node_text
+from gpugda.match.special.tasks import Share
 from gpugda.plan.plan import StepKind
 from gpugda.types import value
 
@@ -34,14 +32,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import Masks
+    from gpugda.match.count.vectors import VectorCount
     from gpugda.match.matcher import Matcher
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery, Plan
 
-__all__ = ["LIMITS", "Exchange", "ExchangeLimits", "Place", "Places", "Task", "expect"]
+__all__ = [
+    "LIMITS",
+    "AnyTask",
+    "Exchange",
+    "ExchangeLimits",
+    "Places",
+    "Running",
+    "Task",
+    "VectorTask",
+    "expect",
+    "nbytes_of",
+]
 
-_LOGGER = logging.getLogger("gpugda.device")
 _DEGREES: Final = "relationships of each node"
 _TIMES: Final = "exchange times"
 """Key of an entry kept with a plan."""
@@ -51,11 +59,10 @@ _TRIALS: Final = 2
 """Runs of each form before both are compared."""
 _NO_LIMIT: Final = 1e9
 """Seconds that a task without a deadline gets: work without one cannot be cancelled."""
-_LOOK_SECONDS: Final = 0.05
-"""Time between two looks at the deadline while no task ends."""
 
 Nodes: TypeAlias = NDArray[np.int64]
 Answer: TypeAlias = int | list[Embeddings]
+AnyTask: TypeAlias = "Task | VectorTask"
 
 
 def by_work(seeds: Nodes, work: NDArray[np.int64], parts: int) -> list[Nodes]:
@@ -140,11 +147,10 @@ class Times:
 
 @value(frozen=True, slots=True, eq=False)
 class Task:
-    """A pattern with a part of its seeds: all that a place has to know.
+    """A pattern with a part of its seeds: all that a place has to know, beside the data graph.
 
     Args:
         strategy: Name of the strategy.
-        graph: The state of the data graph.
         plan: The plan of the pattern.
         masks: The nodes and relationships that pass the predicates and belong to the task.
         need: What is computed.
@@ -152,7 +158,6 @@ class Task:
     """
 
     strategy: str
-    graph: DataGraph
     plan: Plan
     masks: Masks
     need: Need
@@ -172,50 +177,100 @@ class Task:
         return matcher.embeddings(self.plan, self.masks, self.need, report, self.deadline)
 
 
-class Place(Protocol):
-    """Runs tasks on its copy of the data graph: a device."""
+@value(frozen=True, slots=True, eq=False)
+class VectorTask:
+    """A count by vectors, from a share of the pinned nodes.
 
-    @property
-    def name(self) -> str:
-        """Its name for users."""
-        ...
+    Args:
+        strategy: Name of the strategy.
+        vectors: How the pattern is counted.
+        share: The pinned nodes.
+        deadline: Time of ``time.monotonic``.
+    """
 
-    def run(self, task: Task, report: StrategyReport) -> Answer:
-        """The answer of a task.
+    strategy: str
+    vectors: VectorCount
+    share: Share
+    deadline: float | None
+
+    def answer(self, matcher: Matcher, report: StrategyReport) -> Answer:
+        """The count.
 
         Raises:
-            DeviceError: The place failed.
-            QueryTimeoutError: The deadline passed, or the task was cancelled.
+            MemoryLimitError: There is no room for the vectors.
+        """
+        from gpugda.match.count.vectors import run_vectors  # few patterns
+
+        assert isinstance(matcher, Engine)
+        found = run_vectors(self.vectors, matcher, report, self.deadline, self.share)
+        if found is None:
+            raise MemoryLimitError("there is no room for the vectors of a count")
+        return found
+
+
+class Running(Protocol):
+    """Tasks that are handed to places.
+
+    Attributes:
+        seconds: Seconds that the caller waited for answers.
+    """
+
+    seconds: float
+
+    def answers(self) -> Generator[Answer]:
+        """The answers in the order in which they are found. Ending it early stops all places.
+
+        Raises:
+            DeviceError: All places failed.
+            QueryTimeoutError: The deadline passed.
         """
         ...
 
+    def described(self) -> str:
+        """What each place did."""
+        ...
 
-@value(frozen=True, slots=True, eq=False)
-class Places:
-    """The places of one accelerator.
 
-    Args:
-        all: The places. The first one is ready: queries that are not divided run there.
-        limits: When and how a pattern is divided.
-        failed: Reasons by the name of each place that is not used any more.
-        ready: Names of the others that have completed a task.
-        starting: Names of those that run their first task, perhaps for an earlier query.
-    """
-
-    all: Sequence[Place]
-    limits: ExchangeLimits = field(default_factory=lambda: LIMITS)
-    failed: dict[str, str] = field(default_factory=dict)
-    ready: set[str] = field(default_factory=set)
-    starting: set[str] = field(default_factory=set)
+class Places(Protocol):
+    """What runs tasks: the devices of a machine, or the workers of a cluster."""
 
     @property
-    def usable(self) -> list[Place]:
-        """The places that have not failed."""
-        return [each for each in self.all if each.name not in self.failed]
+    def limits(self) -> ExchangeLimits:
+        """When and how a pattern is divided."""
+        ...
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the places that can be used, for users."""
+        ...
+
+    @property
+    def are_useful(self) -> bool:
+        """True if they may be faster than the matcher that an `Exchange` has beside them."""
+        ...
+
+    def run(
+        self,
+        tasks: Sequence[AnyTask],
+        graph: DataGraph,
+        said: str,
+        report: StrategyReport,
+        deadline: float,
+    ) -> Running:
+        """Hands tasks to places.
+
+        Args:
+            tasks: The tasks.
+            graph: The state of the data graph.
+            said: What is divided.
+            report: Receives what the first task reports, and the progress.
+            deadline: Time of ``time.monotonic``.
+        """
+        ...
 
     def warnings(self) -> tuple[str, ...]:
         """A sentence for each place that failed."""
-        return tuple(f"{name} is not used any more: {why}" for name, why in self.failed.items())
+        ...
 
 
 def expect(plan: Plan, seconds: float) -> Times:
@@ -251,12 +306,17 @@ def seeds_text(plan: Plan) -> str:
     return f"seeds of {node_text(plan.bound, seed_of(plan))}"
 
 
+def pins_text(plan: Plan) -> str:
+    """The pinned nodes of a count by vectors, for people."""
+    return f"pinned nodes of a pattern of {len(plan.bound.nodes)} nodes"
+
+
 class Exchange:
     """Computes what a `Matcher` computes, on several places where that pays.
 
     Args:
         places: The places.
-        matcher: The strategy at the first place.
+        matcher: The strategy that computes what is not divided.
     """
 
     def __init__(self, places: Places, matcher: Matcher) -> None:
@@ -269,11 +329,30 @@ class Exchange:
         """See `Matcher.count`."""
         whole, times = self._task(plan, masks, Count(), deadline), self._times(plan, masks)
         if self._pays(plan, times):
-            return sum(
-                each for each in self._answers(whole, report, times) if isinstance(each, int)
-            )
+            return _sum(self._divided(whole, report, times))
         started = time.perf_counter()
         found = self._matcher.count(plan, masks, report, deadline)
+        times.note(time.perf_counter() - started, divided=False)
+        return found
+
+    def count_vectors(
+        self, plan: Plan, vectors: VectorCount, report: StrategyReport, deadline: float | None
+    ) -> int | None:
+        """The count of a pattern by vectors; None without room."""
+        from gpugda.match.count.vectors import run_vectors  # few patterns
+
+        assert isinstance(self._matcher, Engine)
+        times = self._times(plan, Masks({}, {}))
+        if self._pays(plan, times):
+            until, count = _until(deadline), self._count_of_tasks(times)
+            shares = [Share(number, count) for number in range(count)]
+            tasks = [VectorTask(self._matcher.name, vectors, each, until) for each in shares]
+            try:
+                return _sum(self._answers(tasks, pins_text(plan), report, until, times))
+            except MemoryLimitError:
+                return None
+        started = time.perf_counter()
+        found = run_vectors(vectors, self._matcher, report, deadline)
         times.note(time.perf_counter() - started, divided=False)
         return found
 
@@ -305,7 +384,7 @@ class Exchange:
             yield from _timed(whole.chunks(self._matcher, report), times)
             return
         seed = seed_of(whole.plan)
-        with closing(self._answers(whole, report, times)) as answers:
+        with closing(self._divided(whole, report, times)) as answers:
             for chunks in answers:
                 assert not isinstance(chunks, int)
                 for chunk in chunks:
@@ -313,7 +392,7 @@ class Exchange:
                     yield replace(chunk, distinct=chunk.distinct and seed in chunk.nodes)
 
     def _task(self, plan: Plan, masks: Masks, need: Need, deadline: float | None) -> Task:
-        return Task(self._matcher.name, self._graph, plan, masks, need, deadline)
+        return Task(self._matcher.name, plan, masks, need, deadline)
 
     def _times(self, plan: Plan, masks: Masks) -> Times:
         known: _KnownTimes = plan.kept.setdefault(_TIMES, _KnownTimes(Times(0.0)))
@@ -321,27 +400,37 @@ class Exchange:
 
     def _pays(self, plan: Plan, times: Times) -> bool:
         return (
-            len(self._places.usable) > 1
+            self._places.are_useful
             and bool(plan.bound.nodes)
             and self._places.limits.divides(times)
             and self._matcher.placement().is_whole
         )
 
-    def _answers(self, whole: Task, report: StrategyReport, times: Times) -> Generator[Answer]:
-        usable, plan = self._places.usable, whole.plan
-        seed, deadline = seed_of(plan), whole.deadline
-        until = time.monotonic() + _NO_LIMIT if deadline is None else deadline
-        count = self._places.limits.parts_for(times.seconds) * len(usable)
+    def _count_of_tasks(self, times: Times) -> int:
+        return self._places.limits.parts_for(times.seconds) * len(self._places.names)
+
+    def _divided(self, whole: Task, report: StrategyReport, times: Times) -> Generator[Answer]:
+        seed, until = seed_of(whole.plan), _until(whole.deadline)
+        count = self._count_of_tasks(times)
         tasks = [
             replace(whole, masks=_with(whole.masks, seed, each), deadline=until)
-            for each in self._parts(plan.bound, whole.masks, seed, count)
+            for each in self._parts(whole.plan.bound, whole.masks, seed, count)
         ]
-        running = _Running(self._places, usable, tasks, report, until)
+        return self._answers(tasks, seeds_text(whole.plan), report, until, times)
+
+    def _answers(
+        self,
+        tasks: Sequence[AnyTask],
+        said: str,
+        report: StrategyReport,
+        until: float,
+        times: Times,
+    ) -> Generator[Answer]:
+        running = self._places.run(tasks, self._graph, said, report, until)
         with closing(running.answers()) as answers:
             yield from answers
         times.note(running.seconds, divided=True)
-        said = f"exchange: {seeds_text(plan)} in {len(tasks)} tasks; {running.described()}"
-        report.steps.append(said)
+        report.steps.append(f"exchange: {said} in {len(tasks)} tasks; {running.described()}")
 
     def _parts(
         self, bound: BoundQuery, masks: Masks, seed: int, count: int
@@ -373,6 +462,27 @@ class Exchange:
         return self._matcher.graph.graph
 
 
+def nbytes_of(answer: Answer) -> int:
+    """Bytes of the arrays of an answer; 8 for a count."""
+    if isinstance(answer, int):
+        return 8
+    return sum(
+        each.nbytes
+        for chunk in answer
+        for each in (*chunk.nodes.values(), *chunk.relationships.values(), chunk.weights)
+        if each is not None
+    )
+
+
+def _until(deadline: float | None) -> float:
+    return time.monotonic() + _NO_LIMIT if deadline is None else deadline
+
+
+def _sum(answers: Generator[Answer]) -> int:
+    with closing(answers):
+        return sum(each for each in answers if isinstance(each, int))
+
+
 def _with(masks: Masks, node: int, bits: NDArray[np.uint32]) -> Masks:
     # Strategies expect the masks in the order of their query nodes.
     return replace(masks, nodes=dict(sorted({**masks.nodes, node: bits}.items())))
@@ -389,177 +499,3 @@ def _timed(chunks: Generator[Embeddings], times: Times) -> Generator[Embeddings]
                 break
             yield chunk
     times.note(seconds, divided=False)
-
-
-class _Running:
-    """Tasks that are handed to places.
-
-    A place that has not completed a task yet may take long to open its device, to compile kernels
-    and to copy the graph: it gets the copy of a task that another place will run if it is faster.
-    A place that does so for another query takes part only if there is no other.
-
-    Attributes:
-        seconds: Seconds that the caller waited for answers.
-    """
-
-    def __init__(
-        self,
-        places: Places,
-        usable: Sequence[Place],
-        tasks: Sequence[Task],
-        report: StrategyReport,
-        deadline: float,
-    ) -> None:
-        self._places = places
-        starting = [each for each in usable if each.name in places.starting]
-        others = [each for each in usable if each not in starting]
-        self._usable, self._spare = (others, starting) if others else (starting, [])
-        self._threads: list[tuple[threading.Thread, bool]] = []
-        self._tasks = tasks
-        self._report = report
-        self._deadline = deadline
-        self._pending = deque(range(len(tasks)))
-        self._done: set[int] = set()
-        self._answers: deque[Answer] = deque()
-        self._changed = threading.Condition()
-        self._is_stopped = False
-        self._error: BaseException | None = None
-        self._left_out: dict[str, str] = {}
-        self._runs: Counter[str] = Counter()
-        self._busy: defaultdict[str, float] = defaultdict(float)
-        self.seconds = 0.0
-
-    def described(self) -> str:
-        """What each place did."""
-        parts = [f"{name}: {each} in {self._busy[name]:.3g} s" for name, each in self._runs.items()]
-        parts += [f"{name} was left out: {why}" for name, why in self._left_out.items()]
-        return ", ".join(parts)
-
-    def answers(self) -> Generator[Answer]:
-        """The answers in the order in which they are found. Ending it early stops all places.
-
-        Raises:
-            DeviceError: All places failed.
-            QueryTimeoutError: The deadline passed.
-        """
-        for each in self._usable:
-            self._start(each)
-        try:
-            for number in range(len(self._tasks)):
-                yield self._next(number)
-        finally:
-            with self._changed:
-                self._is_stopped = True
-                self._changed.notify_all()
-            for thread, is_ready in self._threads:
-                if is_ready:  # the others may be compiling
-                    thread.join()
-
-    def _start(self, place: Place) -> None:
-        thread = threading.Thread(target=self._work, args=(place,), name=f"gpugda {place.name}")
-        is_ready = self._is_ready(place)
-        self._threads.append((thread, is_ready))
-        if not is_ready:
-            self._places.starting.add(place.name)
-        thread.start()
-
-    def _next(self, number: int) -> Answer:
-        started, progress = time.perf_counter(), self._report.progress
-        with self._changed:
-            while not self._answers and self._error is None:
-                self._changed.wait(_LOOK_SECONDS)
-                check_deadline(self._deadline)
-            if self._error is not None:
-                raise self._error
-            answer = self._answers.popleft()
-            self._changed.notify_all()
-        seconds, timings = time.perf_counter() - started, self._report.timings
-        timings["join"] = timings.get("join", 0.0) + seconds
-        self.seconds += seconds
-        if progress is not None:
-            progress.enter(0, number, number + 1, len(self._tasks))
-            progress.leave(0)
-        return answer
-
-    # ------------------------------------------------------------------ in the places' threads
-    def _work(self, place: Place) -> None:
-        try:
-            self._run_tasks(place)
-        finally:
-            self._places.starting.discard(place.name)
-
-    def _run_tasks(self, place: Place) -> None:
-        current = -1
-
-        def is_unwanted() -> bool:
-            return self._is_stopped or current in self._done
-
-        with cancelled_by(is_unwanted), working_until(self._deadline):
-            while (taken := self._take(place)) is not None:
-                current, report, started = taken, StrategyReport(), time.perf_counter()
-                try:
-                    answer = place.run(self._tasks[taken], report)
-                except DeviceError as error:
-                    self._leave_out(place, taken, error)
-                    return
-                except BaseException as error:  # raised again in the caller's thread
-                    if not is_unwanted():
-                        self._fail(error)
-                else:
-                    self._finish(place, taken, answer, report, time.perf_counter() - started)
-
-    def _take(self, place: Place) -> int | None:
-        with self._changed:
-            while not self._is_stopped and len(self._done) < len(self._tasks):
-                if self._pending and len(self._answers) < len(self._usable):
-                    if self._is_ready(place):
-                        return self._pending.popleft()
-                    return self._pending[-1]
-                self._changed.wait()
-            return None
-
-    def _is_ready(self, place: Place) -> bool:
-        return place is self._places.all[0] or place.name in self._places.ready
-
-    def _finish(
-        self, place: Place, number: int, answer: Answer, report: StrategyReport, seconds: float
-    ) -> None:
-        with self._changed:
-            self._places.ready.add(place.name)
-            if number in self._done:
-                return
-            if not self._done:
-                for line in report.steps:
-                    self._report.steps.append(line)
-            if number in self._pending:
-                self._pending.remove(number)
-            self._done.add(number)
-            self._answers.append(answer)
-            self._runs[place.name] += 1
-            self._busy[place.name] += seconds
-            self._report.memory.note(report.memory.bytes)
-            self._changed.notify_all()
-
-    def _leave_out(self, place: Place, number: int, error: DeviceError) -> None:
-        """Leaves its tasks to the other places; a place without enough memory, once only."""
-        _LOGGER.warning("%s is left out: %s", place.name, error)
-        with self._changed:
-            self._left_out[place.name] = str(error)
-            if not isinstance(error, MemoryLimitError):
-                self._places.failed[place.name] = str(error)
-            if number not in self._done and number not in self._pending:
-                self._pending.append(number)
-            if len(self._left_out) == len(self._usable):
-                spare, self._spare = self._spare, []
-                self._usable += spare
-                for each in spare:
-                    self._start(each)
-                if not spare:
-                    self._error = error
-            self._changed.notify_all()
-
-    def _fail(self, error: BaseException) -> None:
-        with self._changed:
-            self._error = self._error or error
-            self._is_stopped = True
-            self._changed.notify_all()

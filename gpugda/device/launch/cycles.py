@@ -50,7 +50,7 @@ class CycleTasks:
     """Tasks of a few nodes that work items, or groups, take from a counter, and their memory.
 
     Args:
-        counters: ``uint32``, the first one counts the tasks taken.
+        counters: ``uint32``, the first one counts the tasks taken; the others are those of a share.
         scratch: ``uint32``, a number of words per item or group, zero before the first launch.
         nodes: The number of nodes of the data graph.
         max_work: Maximum number of entries that an item or group reads per launch.
@@ -65,13 +65,22 @@ class CycleTasks:
 
     @classmethod
     def new(
-        cls, workspace: Workspace, words: int, nodes: int, max_work: int, takers: int
+        cls,
+        workspace: Workspace,
+        words: int,
+        nodes: int,
+        max_work: int,
+        takers: int,
+        share: tuple[int, int] = (0, 1),
     ) -> CycleTasks:
-        """New tasks with ``words`` of scratch and one total per taker."""
+        """New tasks with ``words`` of scratch and one total per taker.
+
+        ``share``: a number, and of how many; only kernels that say so obey it.
+        """
         scratch = workspace.allocate(words, np.uint32, "marks of nodes")
-        counters = workspace.allocate(1, np.uint32, "counters")
+        counters = workspace.upload(np.array([0, *share], dtype=np.uint32), "counters")
         totals = workspace.allocate(takers, np.uint64, "sums")
-        for each in (scratch, counters, totals):
+        for each in (scratch, totals):
             workspace.fill(each, 0)
         return cls(counters, scratch, nodes, max_work, totals)
 

@@ -65,7 +65,7 @@ class VectorKernels:
         tasks: CycleTasks,
         highs: DeviceArray,
     ) -> None:
-        """Takes pinned nodes from the first counter; adds what the program counts to the totals.
+        """Takes the pinned nodes of a share; adds what the program counts to the totals.
 
         Args:
             lists: Lists of the type of all relationships.

@@ -365,7 +365,7 @@ class Match(PatternOperator):
         if isinstance(need, Groups):
             groups = groups_oriented(*of, need, *given)
             return None if groups is None else [groups]
-        count = count_oriented(*of, *given)
+        count = count_oriented(*of, *given, context.exchange)
         return None if count is None else [self._number(count)]
 
     def _number(self, count: int) -> Embeddings:

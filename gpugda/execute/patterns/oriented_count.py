@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Embeddings, StrategyReport
+    from gpugda.match.exchange import Exchange
     from gpugda.match.matcher import Matcher
     from gpugda.plan.pattern.orient import OrientedQuery
     from gpugda.plan.plan import BoundQuery, Plan
@@ -48,6 +49,7 @@ def count_oriented(
     parameters: Mapping[str, Any],
     report: StrategyReport,
     deadline: float | None,
+    exchange: Exchange | None = None,
 ) -> int | None:
     """The number of embeddings, found in the oriented graph; None if that does not apply.
 
@@ -58,6 +60,7 @@ def count_oriented(
         parameters: Parameter values by name.
         report: Filled during the run.
         deadline: Time of ``time.monotonic``.
+        exchange: Divides counts by vectors between several places; None if there is only one.
 
     Raises:
         Any error of the strategy's ``count``.
@@ -68,7 +71,7 @@ def count_oriented(
     if found is None and may_use_vectors(plan.bound):
         from gpugda.match.count.vectors import count_vectors  # few patterns
 
-        found = count_vectors(plan, graph, strategy, report, deadline)
+        found = count_vectors(plan, graph, strategy, report, deadline, exchange)
     query = oriented_query_of(plan, graph) if found is None else None
     if query is None:
         return found

@@ -17,7 +17,7 @@ from gpugda.errors import MemoryLimitError
 from gpugda.match.count.limits import may_use_vectors
 from gpugda.match.count.program import Bounds, VectorProgram, encode
 from gpugda.match.report import node_text
-from gpugda.match.special.tasks import groups_with_scratch, launches
+from gpugda.match.special.tasks import WHOLE, Share, groups_with_scratch, launches
 from gpugda.match.special.unrestricted import common_link, counted_by_rank, is_unrestricted
 from gpugda.plan.counting.quotients import (
     Link,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.engine import Engine
+    from gpugda.match.exchange import Exchange
     from gpugda.match.run import Run
     from gpugda.match.special.unrestricted import CommonLink
     from gpugda.plan.plan import BoundQuery, Plan
@@ -106,24 +107,34 @@ def count_vectors(
     strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
+    exchange: Exchange | None = None,
 ) -> int | None:
     """The number of embeddings; None if this method does not apply, has no room, or is slower.
 
     Args: as of `count_oriented`.
     """
     found = chosen_vectors(plan, graph, strategy.graph.context.profile.intersection)
-    return None if found is None else run_vectors(found, strategy, report, deadline)
+    if found is None or exchange is None:
+        return found and run_vectors(found, strategy, report, deadline)
+    return exchange.count_vectors(plan, found, report, deadline)
 
 
 def run_vectors(
-    found: VectorCount, strategy: Engine, report: StrategyReport, deadline: float | None
+    found: VectorCount,
+    strategy: Engine,
+    report: StrategyReport,
+    deadline: float | None,
+    share: Share = WHOLE,
 ) -> int | None:
-    """The number of embeddings; None without room."""
+    """The number of embeddings; None without room.
+
+    ``share``: the pinned nodes from which they are counted; the counts of all shares add up.
+    """
 
     def count(run: Run, lists: RankedLists) -> int | None:
         try:
             with run.workspace.reclaiming(MemoryLimitError):
-                counts = [_counted(run, lists, each) for each in found.programs]
+                counts = [_counted(run, lists, each, share) for each in found.programs]
         except MemoryLimitError:
             return None
         return None if None in counts else sum(each for each in counts if each is not None)
@@ -196,7 +207,7 @@ def _bounds(links: CommonLink, graph: DataGraph) -> Bounds:
 
 
 # ------------------------------------------------------------------ on the device
-def _counted(run: Run, lists: RankedLists, program: VectorProgram) -> int | None:
+def _counted(run: Run, lists: RankedLists, program: VectorProgram, share: Share) -> int | None:
     """What a program counts; None without room for its vectors."""
     workspace, kernels, shape = run.workspace, VectorKernels(run.graph.context), program.shape
     words = max(1, (shape.vectors + shape.lists) * lists.nodes)
@@ -207,9 +218,9 @@ def _counted(run: Run, lists: RankedLists, program: VectorProgram) -> int | None
     weights = _weights(run, kernels, lists, program)
     made = workspace.upload(program.words, "a program of vectors")
     totals = groups * shape.terms
-    tasks = CycleTasks.new(workspace, groups * words, lists.nodes, _WORK_PER_LAUNCH, totals)
+    tasks = CycleTasks.new(workspace, groups * words, lists.nodes, _WORK_PER_LAUNCH, totals, share)
     highs = workspace.upload(np.zeros(totals, dtype=np.uint32), "carried sums")
-    for _ in launches(run, tasks.counters, lists.nodes):
+    for _ in launches(run, tasks.counters, share.size(lists.nodes)):
         kernels.count(lists, made, shape, weights, tasks, highs)
     low, high = workspace.download(tasks.totals).tolist(), workspace.download(highs).tolist()
     tasks.release(workspace)

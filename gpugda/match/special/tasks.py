@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,26 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.match.run import Run
 
-__all__ = ["carried_total", "groups_with_scratch", "launches", "new_carries"]
+__all__ = ["WHOLE", "Share", "carried_total", "groups_with_scratch", "launches", "new_carries"]
 
 _SHARE_FOR_SCRATCH = 0.25
+
+
+class Share(NamedTuple):
+    """Of every ``of`` pinned nodes the one with this number: a part of the work of a kernel.
+
+    In ranked lists, neighbours in rank have about the same work.
+    """
+
+    number: int
+    of: int
+
+    def size(self, nodes: int) -> int:
+        """The number of its nodes."""
+        return max(0, -(-(nodes - self.number) // self.of))
+
+
+WHOLE = Share(0, 1)
 
 
 def groups_with_scratch(

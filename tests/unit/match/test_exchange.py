@@ -14,9 +14,10 @@ import gpugda
 from gpugda.deadline import check_time
 from gpugda.errors import ConfigurationError, DeviceError, MemoryLimitError, QueryTimeoutError
 from gpugda.match import exchange
+from gpugda.match.count import vectors
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.exchange import ExchangeLimits, Places, Times, by_work
-from gpugda.match.several_devices import DevicePlace
+from gpugda.match.exchange import ExchangeLimits, Times, by_work
+from gpugda.match.several_devices import DevicePlace, DevicePlaces
 
 COUNT = "MATCH (a:A)-->(b)-->(c:A) RETURN count(*)"
 ROWS = "MATCH (a:A)-->(b)-->(c:A) RETURN a.id, b.id, c.id"
@@ -56,11 +57,11 @@ def second(monkeypatch):
     run, ran = DevicePlace.run, []
 
     def replaced(do):
-        def instead(place, task, report):
+        def instead(place, task, graph, report):
             ran.append(place.name)
             if place.name == ran[0]:
-                return run(place, task, report)
-            return do(lambda: run(place, task, report))
+                return run(place, task, graph, report)
+            return do(lambda: run(place, task, graph, report))
 
         first = two_devices()[0]
         ran.append(f"device {first}")
@@ -174,6 +175,36 @@ def test_few_rows_come_from_one_device(connect):
     assert not [each for each in result.summary.steps if each.startswith("exchange")]
 
 
+CYCLES = "MATCH (a)-->(b)-->(c)-->(d)-->(a) RETURN count(*)"
+
+
+@pytest.fixture
+def by_vectors(monkeypatch):
+    """Patterns without labels are counted by vectors, however few rows a join would have."""
+    monkeypatch.setattr(vectors, "_MIN_ROWS", {"lists": 0.0, "marks": 0.0})
+    monkeypatch.setattr(vectors, "_MIN_GAIN", 0.0)
+
+
+@pytest.mark.device
+def test_counts_by_vectors_are_divided_by_pinned_nodes(connect, by_vectors):
+    accelerator = connect()
+    expected = accelerator.run(CYCLES, engine="reference").values()
+    found, summary = values(accelerator, CYCLES)
+    assert found == expected
+    said = "exchange: pinned nodes of a pattern of 4 nodes in 4 tasks; device"
+    assert said in "\n".join(map(str, summary.steps))
+
+
+@pytest.mark.device
+def test_devices_without_room_for_vectors_count_in_another_way(connect, by_vectors, monkeypatch):
+    accelerator = connect()
+    expected = accelerator.run(CYCLES, engine="reference").values()
+    monkeypatch.setattr(vectors, "_counted", lambda *_: None)
+    found, summary = values(accelerator, CYCLES)
+    assert found == expected
+    assert "pinned" not in str(summary)
+
+
 # ------------------------------------------------------------------ faults
 @pytest.mark.device
 @pytest.mark.parametrize("text", [COUNT, ROWS])
@@ -218,7 +249,7 @@ def test_a_device_without_memory_is_left_out_of_one_query(connect, expected, sec
 
 @pytest.mark.device
 def test_all_devices_fail(connect, monkeypatch):
-    def fail(place, task, report):
+    def fail(place, task, graph, report):
         raise DeviceError("it was lost")
 
     accelerator = connect()
@@ -249,7 +280,7 @@ def test_a_device_that_takes_long_to_open_is_not_waited_for(connect, expected, s
 def test_time_limits_stop_all_devices(connect, monkeypatch):
     running, ended = threading.Semaphore(0), threading.Semaphore(0)
 
-    def wait(place, task, report):
+    def wait(place, task, graph, report):
         running.release()
         try:
             while True:
@@ -269,7 +300,7 @@ def test_time_limits_stop_all_devices(connect, monkeypatch):
 
 @pytest.mark.device
 def test_other_faults_are_raised(connect, monkeypatch):
-    def fail(place, task, report):
+    def fail(place, task, graph, report):
         raise ZeroDivisionError("a fault of gpugda")
 
     accelerator = connect()
@@ -307,20 +338,20 @@ print([name for name in sys.modules if "exchange" in name or "several_devices" i
 
 # ------------------------------------------------------------------ places that start for others
 class FakePlace:
-    """Answers with its name, or fails."""
+    """Answers with the number of its name, or fails."""
 
     def __init__(self, name, error=None):
         self.name, self.error = name, error
 
-    def run(self, task, report):
+    def run(self, task, graph, report):
         if self.error is not None:
             raise self.error
-        return self.name
+        return ord(self.name)
 
 
 def answered(places):
-    running = exchange._Running(places, places.usable, [None] * 3, StrategyReport(), soon_over())
-    return list(running.answers())
+    running = places.run([None] * 3, None, "", StrategyReport(), soon_over())
+    return list(map(chr, running.answers()))
 
 
 def soon_over():
@@ -329,17 +360,17 @@ def soon_over():
 
 def test_places_that_all_start_for_another_query_answer_if_there_is_no_other():
     first, second, third = map(FakePlace, "abc")
-    places = Places([first, second, third], failed={"a": "lost"}, starting={"b", "c"})
+    places = DevicePlaces([first, second, third], failed={"a": "lost"}, starting={"b", "c"})
     assert set(answered(places)) <= {"b", "c"}
 
 
 def test_a_place_that_starts_for_another_query_takes_over_if_the_first_one_fails():
-    places = Places([FakePlace("a", DeviceError("lost")), FakePlace("b")], starting={"b"})
+    places = DevicePlaces([FakePlace("a", DeviceError("lost")), FakePlace("b")], starting={"b"})
     assert answered(places) == ["b"] * 3
 
 
 def test_all_places_failing_is_an_error():
     lost = DeviceError("lost")
-    places = Places([FakePlace("a", lost), FakePlace("b", lost)], starting={"b"})
+    places = DevicePlaces([FakePlace("a", lost), FakePlace("b", lost)], starting={"b"})
     with pytest.raises(DeviceError, match="lost"):
         answered(places)

@@ -16,6 +16,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.special import tasks
+from gpugda.match.special.tasks import Share
 from gpugda.plan.bind import bind
 from tests.one_pattern import query_of
 
@@ -116,6 +117,26 @@ def test_the_strategy_counts_as_the_reference_does(context, any_rows, shape):
     )
     assert found == joined > 0
     assert "is pinned, vectors of up to 2 steps from it" in steps[-1]
+
+
+@pytest.mark.parametrize("shape", ["pentagon", "K2,3"])
+@pytest.mark.parametrize("of", [2, 5, 40])
+def test_the_counts_of_all_shares_add_up(context, any_rows, shape, of):
+    graph, text = wheel_of_pentagons(), text_of(links_of(shape, "undirected"))
+
+    def in_shares(plan, graph, strategy, report, deadline):
+        chosen = find_vectors(plan.bound, graph)
+        shares = [Share(number, of) for number in range(of)]
+        return [run_vectors(chosen, strategy, report, deadline, each) for each in shares]
+
+    parts, _ = counted(context, graph, text, in_shares)
+    assert sum(parts) == counted(context, graph, text, count_vectors)[0] > 0
+    assert max(parts) < sum(parts)
+
+
+def test_shares_of_nodes():
+    assert [Share(number, 3).size(7) for number in range(3)] == [3, 2, 2]
+    assert [Share(number, 3).size(1) for number in range(3)] == [1, 0, 0]
 
 
 def test_small_launches_and_programs(context, any_rows, monkeypatch):
