@@ -69,9 +69,13 @@ def count_oriented(
         return None
     found = _ranked_count(plan.bound, graph, strategy, report, deadline)
     if found is None and may_use_vectors(plan.bound):
-        from gpugda.match.count.vectors import count_vectors  # few patterns
+        from gpugda.match.count.vectors import chosen_vectors, run_vectors  # few patterns
 
-        found = count_vectors(plan, graph, strategy, report, deadline, exchange)
+        vectors = chosen_vectors(plan, graph, strategy.graph.context.profile.intersection)
+        if vectors is not None and exchange is not None:
+            found = exchange.count_vectors(plan, vectors, report, deadline)
+        elif vectors is not None:
+            found = run_vectors(vectors, strategy, report, deadline)
     query = oriented_query_of(plan, graph) if found is None else None
     if query is None:
         return found

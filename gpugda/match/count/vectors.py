@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.engine import Engine
-    from gpugda.match.exchange import Exchange
     from gpugda.match.run import Run
     from gpugda.match.special.unrestricted import CommonLink
     from gpugda.plan.plan import BoundQuery, Plan
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 __all__ = [
     "VectorCount",
     "chosen_vectors",
-    "count_vectors",
     "find_vectors",
     "run_vectors",
 ]
@@ -99,24 +97,6 @@ def chosen_vectors(plan: Plan, graph: DataGraph, intersection: str) -> VectorCou
 def _rows(plan: Plan, nodes: Container[int]) -> float:
     """Estimated rows of a join, of the steps that bind these query nodes."""
     return sum(step.cardinality for step in plan.steps if step.position in nodes)
-
-
-def count_vectors(
-    plan: Plan,
-    graph: DataGraph,
-    strategy: Engine,
-    report: StrategyReport,
-    deadline: float | None,
-    exchange: Exchange | None = None,
-) -> int | None:
-    """The number of embeddings; None if this method does not apply, has no room, or is slower.
-
-    Args: as of `count_oriented`.
-    """
-    found = chosen_vectors(plan, graph, strategy.graph.context.profile.intersection)
-    if found is None or exchange is None:
-        return found and run_vectors(found, strategy, report, deadline)
-    return exchange.count_vectors(plan, found, report, deadline)
 
 
 def run_vectors(

@@ -10,7 +10,7 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
 from gpugda.match.count import program, vectors
-from gpugda.match.count.vectors import count_vectors, find_vectors, run_vectors
+from gpugda.match.count.vectors import chosen_vectors, find_vectors, run_vectors
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
@@ -91,6 +91,11 @@ def test_all_graphs_of_four_nodes(context, monkeypatch, shape, arrows, kind):
     count, _ = counted(context, graph, text_of(links), by_vectors)
     # Nothing is planned where a pattern needs parallel relationships and the graph has none.
     assert (count or 0) == embeddings(all_graphs(kind)[::step], nodes, links).sum()
+
+
+def count_vectors(plan, graph, strategy, report, deadline):
+    found = chosen_vectors(plan, graph, strategy.graph.context.profile.intersection)
+    return None if found is None else run_vectors(found, strategy, report, deadline)
 
 
 def wheel_of_pentagons(spokes=9):
