@@ -17,6 +17,7 @@ from .bolt_errors import is_timeout
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gpugda.deadline import Cancellation
     from gpugda.ports import Progress
 
     from .bolt_connection import BoltConnection
@@ -40,7 +41,8 @@ def run_native(
     timeout: float | None,
     read_only: bool,
     progress: Progress | None,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None,
+    cancellation: Cancellation,
 ) -> NativeAnswer:
     """See `gpugda.ports.DatabaseServer.run_native`.
 
@@ -57,6 +59,7 @@ def run_native(
             connect_seconds=limit,
         ) as session,
         connection.watch(session, limit) as guard,
+        cancellation.ended_by(guard.fire_soon),
     ):
         try:
             return _answer(connection, session, query, parameters, progress)
@@ -65,6 +68,8 @@ def run_native(
             over = timeout is not None and waited >= timeout and is_timeout(error)
             # The driver gives up a silent server at the same moment as the guard.
             silent = limit is not None and waited >= limit and isinstance(error, DriverError)
+            if cancellation.cancelled:
+                raise QueryTimeoutError("the query was cancelled") from error
             if guard.fired or over or silent:
                 raise QueryTimeoutError(
                     f"The query took longer than its {timeout:g} s in {connection.facts.product}; "

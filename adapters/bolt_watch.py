@@ -58,12 +58,18 @@ class Guard:
         fired: True if its time was over.
     """
 
-    __slots__ = ("deadline", "fired", "session")
+    __slots__ = ("_watch", "deadline", "fired", "session")
 
-    def __init__(self, session: neo4j.Session, deadline: float) -> None:
+    def __init__(self, session: neo4j.Session, deadline: float, watch: Watch) -> None:
         self.session = session
         self.deadline = deadline
         self.fired = False
+        self._watch = watch
+
+    def fire_soon(self) -> None:
+        """Has the connection cut, from any thread, within the block that watches the session."""
+        self.deadline = 0.0
+        self._watch.add(self)
 
     def fire(self, now: float) -> None:
         """Cuts the connection, and fires again later: there may be none yet, or a new one."""
@@ -84,11 +90,9 @@ class Watch:
     @contextmanager
     def over(self, session: neo4j.Session, seconds: float | None) -> Iterator[Guard]:
         """A block in which the session is cut after that time; None for no limit."""
-        guard = Guard(session, monotonic() + (seconds or 0.0))
-        if seconds is None:
-            yield guard
-            return
-        self._add(guard)
+        guard = Guard(session, monotonic() + (seconds or 0.0), self)
+        if seconds is not None:
+            self.add(guard)
         try:
             yield guard
         finally:
@@ -104,7 +108,8 @@ class Watch:
         if thread is not None:
             thread.join()
 
-    def _add(self, guard: Guard) -> None:
+    def add(self, guard: Guard) -> None:
+        """Watches the guard's session; again if its deadline has changed."""
         with self._changed:
             self._guards.add(guard)
             if self._thread is None or not self._thread.is_alive():

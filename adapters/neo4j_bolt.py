@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import neo4j
 
+from gpugda.deadline import Cancellation
 from gpugda.errors import ConfigurationError
 from gpugda.ports import DatabaseVersion, NativeAnswer, Projection, SilentProgress
 
@@ -188,6 +189,7 @@ class BoltSource:
         read_only: bool = False,
         progress: Progress | None = None,
         metadata: Mapping[str, Any] | None = None,
+        cancellation: Cancellation | None = None,
     ) -> NativeAnswer:
         """The user's query, unchanged, answered by the server.
 
@@ -202,6 +204,7 @@ class BoltSource:
             read_only=read_only,
             progress=progress,
             metadata=metadata,
+            cancellation=cancellation or Cancellation(),
         )
 
     def change_source(self) -> ChangeSource | None:

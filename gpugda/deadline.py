@@ -7,6 +7,7 @@ many small functions, which call `check_time`: it uses the deadline of the threa
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
+    "FAR_SECONDS",
+    "Cancellation",
     "cancelled_by",
     "check_deadline",
     "check_time",
@@ -29,6 +32,9 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+
+FAR_SECONDS = 10 * 365 * 86_400.0
+"""The time limit of a query without one that may be cancelled: it checks its deadline."""
 
 _working_until: ContextVar[float | None] = ContextVar("gpugda.deadline", default=None)
 _is_cancelled: ContextVar[Callable[[], bool] | None] = ContextVar("gpugda.cancelled", default=None)
@@ -86,13 +92,55 @@ class working_until:  # noqa: N801  # named like contextlib's; a generator takes
 def cancelled_by(is_cancelled: Callable[[], bool]) -> Iterator[None]:
     """Also ends this thread's work, at the next check of a deadline, once the function is true.
 
-    Work without a deadline makes no checks: give it a distant one.
+    Work without a deadline makes no checks: give it a distant one (`FAR_SECONDS`).
     """
-    token = _is_cancelled.set(is_cancelled)
+    outer = _is_cancelled.get()
+    either = is_cancelled if outer is None else lambda: is_cancelled() or outer()
+    token = _is_cancelled.set(either)
     try:
         yield
     finally:
         _is_cancelled.reset(token)
+
+
+class Cancellation:
+    """Ends the work of another thread. Thread-safe.
+
+    Work that checks its deadline ends at the next check, see `cancelled_by`; work that waits for
+    something else names a function that ends the wait.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._ends: list[Callable[[], object]] = []
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the work was cancelled."""
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """Ends the work; harmless if it has ended."""
+        with self._lock:
+            self._cancelled, ends = True, self._ends
+            self._ends = []
+            for end in ends:
+                end()
+
+    @contextmanager
+    def ended_by(self, end: Callable[[], object]) -> Iterator[None]:
+        """A block that waits, and that ``end``, called in another thread, makes raise an error."""
+        with self._lock:
+            if self._cancelled:
+                end()
+            else:
+                self._ends.append(end)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._ends = [each for each in self._ends if each is not end]
 
 
 def working_deadline() -> float | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.data.values.column import Column
+    from gpugda.deadline import Cancellation
 
 __all__ = [
     "ChangeBatch",
@@ -474,6 +475,7 @@ class DatabaseServer(GraphSource, Protocol):
         read_only: bool = False,
         progress: Progress | None = None,
         metadata: Mapping[str, Any] | None = None,
+        cancellation: Cancellation | None = None,
     ) -> NativeAnswer:
         """Runs the unchanged query in a transaction of its own.
 
@@ -484,9 +486,10 @@ class DatabaseServer(GraphSource, Protocol):
             read_only: True for read access mode; False allows writes.
             progress: Receives the number of rows.
             metadata: Transaction metadata, which the server shows in its query log.
+            cancellation: Ends the query, also on the server, when it is cancelled.
 
         Raises:
-            QueryTimeoutError: The timeout passed.
+            QueryTimeoutError: The timeout passed, or the query was cancelled.
             neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError: As the driver raises them.
         """
 

@@ -166,8 +166,17 @@ class FakeServer:
         )
 
     def run_native(
-        self, text, parameters, *, timeout=None, read_only=False, progress=None, metadata=None
+        self,
+        text,
+        parameters,
+        *,
+        timeout=None,
+        read_only=False,
+        progress=None,
+        metadata=None,
+        cancellation=None,
     ):
+        self.cancellation = cancellation
         self.metadata = metadata
         self.calls.append(("native", text, dict(parameters), read_only))
         self._call("during_native")

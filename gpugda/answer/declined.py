@@ -14,7 +14,10 @@ class Declined:
     Args:
         reason: One sentence.
         can_run: False if the device cannot answer the query at all, whatever the cost.
+        join_after: Seconds after which the device should answer beside a database that has not
+            answered yet; None for never.
     """
 
     reason: str
     can_run: bool = True
+    join_after: float | None = None

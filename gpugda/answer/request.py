@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gpugda.deadline import seconds_left
+from gpugda.deadline import FAR_SECONDS, deadline_after, seconds_left
 from gpugda.errors import ConfigurationError
 from gpugda.ports import SilentProgress
 from gpugda.query.prepare import prepare
@@ -37,6 +37,8 @@ class Request:
         progress: Receives the progress of a long query.
         metadata: Metadata for the server's query log.
         started: Time of ``time.monotonic`` at which the request was made.
+        joined_after: Seconds that the database had not answered when the device joined it; None if
+            the database was not asked first.
     """
 
     query: str | QueryGraph
@@ -48,6 +50,7 @@ class Request:
     progress: Progress = field(default_factory=SilentProgress)
     started: float = field(default_factory=time.monotonic)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    joined_after: float | None = None
     _prepared: Statement | None = None
 
     @property
@@ -70,6 +73,16 @@ class Request:
     def replace(self, statement: Statement | None) -> None:
         """Sets what the query was checked to; None leaves that to `prepared`."""
         self._prepared = statement
+
+    def joining(self, after: float) -> Request:
+        """The same run for the device that joins the database, with its own times and notes."""
+        return replace(
+            self,
+            deadline=self.deadline or deadline_after(FAR_SECONDS),
+            timings=dict(self.timings),
+            notes=dict(self.notes),
+            joined_after=after,
+        )
 
     def seconds_left(self) -> float | None:
         """Seconds until the deadline, None without one.

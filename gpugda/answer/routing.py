@@ -96,6 +96,10 @@ class Router:
         """Records that the device had not finished a text after these seconds."""
         self._history.add_given_up(text, seconds)
 
+    def record_native_given_up(self, text: str, seconds: float) -> None:
+        """Records that the database had not answered a text after these seconds."""
+        self._history.add_native_given_up(text, seconds)
+
     def record_native(self, request: Request, seconds: float) -> None:
         """Records how long the database took."""
         self.observe_native(request.text, seconds)

@@ -15,9 +15,11 @@ With engine ``auto``, a query passes these decisions:
 from __future__ import annotations
 
 import logging
+import math
 import re
 import time
-from dataclasses import asdict
+import weakref
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.answer.declined import Declined
@@ -25,8 +27,9 @@ from gpugda.answer.demanded import DemandedAnswers, admission_for, checked, miss
 from gpugda.answer.faults import as_internal_errors, log_fault
 from gpugda.answer.on_graph import shown_plan
 from gpugda.answer.on_snapshot import SnapshotAnswers
+from gpugda.answer.racing import Race
 from gpugda.data.values.columns import ColumnKind
-from gpugda.deadline import working_until
+from gpugda.deadline import cancelled_by, check_time, working_until
 from gpugda.errors import (
     DeviceError,
     GpugdaError,
@@ -51,6 +54,8 @@ if TYPE_CHECKING:
     from gpugda.answer.on_snapshot import EarlyAnswer
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
+    from gpugda.deadline import Cancellation
+    from gpugda.execute.pipeline import QueryPlan
     from gpugda.live.keeper import Admission, SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
@@ -140,12 +145,15 @@ def _advice(facts: ServerFacts) -> str:
 
 
 def answer_natively(
-    request: Request, server: DatabaseServer, reason: str
+    request: Request,
+    server: DatabaseServer,
+    reason: str,
+    cancellation: Cancellation | None = None,
 ) -> tuple[Result, float, DatabaseVersion | None]:
     """Returns the result, the server's seconds, and the database state that its answer reports.
 
     Raises:
-        QueryTimeoutError: The time limit passed.
+        QueryTimeoutError: The time limit passed, or the query was cancelled.
         neo4j.exceptions.Neo4jError: The server failed or rejected the query.
     """
     timeout = request.seconds_left()
@@ -156,6 +164,7 @@ def answer_natively(
         timeout=timeout,
         read_only=_only_reads(request),
         metadata=request.metadata,
+        cancellation=cancellation,
     )
     seconds = time.perf_counter() - started
     request.add_time("native", seconds)
@@ -194,6 +203,14 @@ _VALUE_SECONDS = {True: 1.5e-6, False: 0.1e-6}
 _RESERVE_FACTOR = 1.5
 """The database needs up to this many times its expected seconds."""
 
+_ONCE = ("native", "refresh", "properties", "open")
+"""Stages that a repeated run on the device does not have."""
+
+_CLOSING_SECONDS = 30.0
+
+_WAIT_SECONDS = 0.05
+"""Interval at which a device that waits for background work checks its deadline."""
+
 _WHOLE = (ColumnKind.NODE, ColumnKind.RELATIONSHIP)
 
 _REFRESH_GAIN = 1.5
@@ -226,6 +243,7 @@ class ServerAnswers:
         self._snapshot = SnapshotAnswers(server, keeper, session, progress)
         self._demanded = DemandedAnswers(server, keeper, router, self._snapshot)
         self._unusable = False
+        self._races: weakref.WeakSet[Race] = weakref.WeakSet()
 
     @property
     def loaded(self) -> LoadedGraph | None:
@@ -242,9 +260,11 @@ class ServerAnswers:
             with as_internal_errors(), working_until(request.deadline):
                 return self._demanded.run(request, engine)
         found = self._offer(request)
-        if isinstance(found, Declined):
+        if not isinstance(found, Declined):
+            return found
+        if found.join_after is None:
             return self._native(request, found.reason)
-        return found
+        return self._raced(request, found.reason, found.join_after)
 
     def try_device(self, request: Request) -> Result | Declined:
         """Returns the device's answer, or why to ask the database; sends only reads to it."""
@@ -314,8 +334,9 @@ class ServerAnswers:
         except QueryTimeoutError as error:
             spent = time.monotonic() - request.started
             request.add_time("given up", max(0.0, spent - sum(request.timings.values())))
-            if not isinstance(error, StillCompilingError):
-                self._note(lambda: self._router.record_given_up(request.text, spent))
+            alone = spent - _seconds_once(request)
+            if not isinstance(error, StillCompilingError) and alone > (request.joined_after or 0.0):
+                self._note(lambda: self._router.record_given_up(request.text, alone))
             request.seconds_left()  # raises if the user's time limit has passed
             return Declined("the device took longer than expected")
         except (QueryError, DeviceError) as error:
@@ -325,6 +346,24 @@ class ServerAnswers:
         except InternalError as error:
             log_fault(error)
             return Declined(f"the device failed: {first_line(error.__cause__ or error)}")
+
+    def _raced(self, request: Request, reason: str, after: float) -> Result:
+        """Asks the database; the device joins it if it has not answered after some seconds."""
+        joining, started = request.joining(after), time.monotonic()
+
+        def ask(cancellation: Cancellation) -> Result:
+            return self._native(request, reason, cancellation)
+
+        def join(cancellation: Cancellation) -> Result | Declined:
+            joining.add_time("native", time.monotonic() - started)
+            with cancelled_by(lambda: cancellation.cancelled):
+                return self._offer(joining)
+
+        race = Race(ask, join, after)
+        self._races.add(race)
+        found = race.run()
+        assert not isinstance(found, Declined)  # the database answers or fails
+        return found
 
     def _offer_if_possible(self, request: Request) -> Result | Declined:
         refused = self._cannot_run(request)
@@ -350,6 +389,26 @@ class ServerAnswers:
             if plan.declined:
                 return Declined(cannot_run(plan.strategy, plan.declined), can_run=False)
             verdict = self._router.decide(request, plan, loaded, self._keeper)
+        if request.joined_after is not None:
+            verdict = self._joining(request, request.joined_after, verdict)
+        found = self._answered(request, loaded, plan, verdict)
+        if isinstance(found, Declined) and found.can_run:
+            return replace(found, join_after=verdict.join_after)
+        return found
+
+    def _joining(self, request: Request, after: float, verdict: Verdict) -> Verdict:
+        """The verdict for a device that joins the database, once background work has ended."""
+        with request.stage("refresh"):
+            while not self._keeper.wait(_WAIT_SECONDS):
+                check_time()
+        reason = f"the database had not answered after {after:.3g} s; the device answered first"
+        return replace(
+            verdict, engine="gpu", reason=reason, native_seconds=math.inf, give_up_after=None
+        )
+
+    def _answered(
+        self, request: Request, loaded: LoadedGraph, plan: QueryPlan, verdict: Verdict
+    ) -> Result | Declined:
         if verdict.engine == "native":
             self._open_soon(loaded)
             return Declined(verdict.reason)
@@ -487,8 +546,16 @@ class ServerAnswers:
         self._keeper.refresh_soon()
         return Declined("the database changed while properties were read")
 
-    def _native(self, request: Request, reason: str) -> Result:
-        result, seconds, version = answer_natively(request, self._server, reason)
+    def _native(
+        self, request: Request, reason: str, cancellation: Cancellation | None = None
+    ) -> Result:
+        started = time.monotonic()
+        try:
+            result, seconds, version = answer_natively(request, self._server, reason, cancellation)
+        except QueryTimeoutError:
+            spent = time.monotonic() - started
+            self._note(lambda: self._router.record_native_given_up(request.text, spent))
+            raise
 
         def note() -> None:
             self._keeper.observe(version)
@@ -569,7 +636,12 @@ class ServerAnswers:
 
     def close(self) -> None:
         """Stops background work and closes the connection."""
+        races = list(self._races)
+        for race in races:
+            race.stop()
         self._keeper.close()
+        for race in races:
+            race.join(_CLOSING_SECONDS)
         self._server.close()
 
 
@@ -583,6 +655,8 @@ def _device_deadline(request: Request, verdict: Verdict) -> float | None:
     Half of the time that is left is the database's own, as its expected time may be far too low;
     more, if it is expected to need more and still to be in time.
     """
+    if request.joined_after is not None:
+        return request.deadline  # the database is at work
     now, deadlines = time.monotonic(), []
     if verdict.give_up_after is not None:
         deadlines.append(now + verdict.give_up_after)
@@ -595,7 +669,10 @@ def _device_deadline(request: Request, verdict: Verdict) -> float | None:
 
 def _usual_seconds(request: Request, found: GraphAnswer) -> float:
     """The device's expected seconds for a repeated run: all but what happens once."""
-    once = sum(request.timings.get(stage, 0.0) for stage in ("refresh", "properties", "open"))
     kinds = (column.kind in _WHOLE for column in found.table.columns)
     making_values = found.table.row_count * sum(_VALUE_SECONDS[whole] for whole in kinds)
-    return time.monotonic() - request.started - once + making_values
+    return time.monotonic() - request.started - _seconds_once(request) + making_values
+
+
+def _seconds_once(request: Request) -> float:
+    return sum(request.timings.get(stage, 0.0) for stage in _ONCE)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from gpugda.deadline import cancelled_by
+from gpugda.deadline import FAR_SECONDS, cancelled_by
 from gpugda.serve.messages import facts_of_gpugda, told
 from gpugda.serve.records import RecordWriter
 
@@ -16,34 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gpugda.accelerator import Accelerator
+    from gpugda.deadline import Cancellation
     from gpugda.result.result import Result
     from gpugda.serve.framing import Version
     from gpugda.serve.messages import NoticeFilter
     from gpugda.types import Engine
 
-__all__ = ["FAR_SECONDS", "Answer", "Work", "Workers", "answer_on_graph"]
+__all__ = ["Answer", "Workers", "answer_on_graph"]
 
-FAR_SECONDS = 10 * 365 * 86_400.0
-"""The time limit of a query without one: work is cancelled where it checks its deadline."""
 _FIRST_ROWS = 250
 _BLOCK_BYTES = 1 << 20
 _MOST_ROWS = 16_000
-
-
-class Work:
-    """One query that may be cancelled."""
-
-    def __init__(self) -> None:
-        self._cancelled = threading.Event()
-
-    @property
-    def cancelled(self) -> bool:
-        """True once the work was cancelled."""
-        return self._cancelled.is_set()
-
-    def cancel(self) -> None:
-        """Ends the work at its next check; harmless if it has ended."""
-        self._cancelled.set()
 
 
 class Workers:
@@ -57,7 +39,7 @@ class Workers:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="gpugda-serve")
 
     def start(
-        self, work: Work, function: Callable[..., Any], *arguments: Any
+        self, work: Cancellation, function: Callable[..., Any], *arguments: Any
     ) -> asyncio.Future[Any]:
         """Calls a function in a thread. A cancelled call ends at its next check of the time."""
 

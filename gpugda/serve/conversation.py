@@ -7,7 +7,7 @@ import hmac
 import logging
 from typing import TYPE_CHECKING, Any
 
-from gpugda.serve.answers import Work
+from gpugda.deadline import Cancellation
 from gpugda.serve.framing import NOOP, chunked
 from gpugda.serve.messages import RefusedError, Tag, failure_of
 from gpugda.serve.packstream import Packer
@@ -176,7 +176,7 @@ class Conversation:
             EndError: The client is gone.
         """
         await self._flush()
-        work = Work()
+        work = Cancellation()
         future = self._workers.start(work, function, *arguments)
 
         def interrupt() -> None:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gpugda.accelerate.statement import Statement
 from gpugda.answer.declined import Declined
+from gpugda.deadline import FAR_SECONDS
 from gpugda.query.statements import is_secret
-from gpugda.serve.answers import FAR_SECONDS, Answer
+from gpugda.serve.answers import Answer
 from gpugda.serve.conversation import (
     INVALID,
     Conversation,

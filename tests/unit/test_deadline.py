@@ -156,3 +156,26 @@ def test_paths_read_the_clock_often(text: str) -> None:
         with deadline.cancelled_by(gives_up), pytest.raises(QueryTimeoutError):
             accelerator.run(text, engine="gpu", timeout=60)
     assert max(b - a for a, b in pairwise(read)) < 0.3
+
+
+def test_cancelled_work_ends_at_its_next_check_or_by_a_function():
+    cancellation, ends = deadline.Cancellation(), []
+    with cancellation.ended_by(lambda: ends.append("left")):
+        pass
+    with deadline.cancelled_by(lambda: cancellation.cancelled):
+        deadline.seconds_left(time.monotonic() + deadline.FAR_SECONDS)
+        with cancellation.ended_by(lambda: ends.append("inside")):
+            cancellation.cancel()
+            cancellation.cancel()
+        with pytest.raises(QueryTimeoutError, match="cancelled"):
+            deadline.seconds_left(time.monotonic() + deadline.FAR_SECONDS)
+    with cancellation.ended_by(lambda: ends.append("too late")):
+        pass
+    assert ends == ["inside", "too late"]
+
+
+def test_work_within_cancelled_work_is_cancelled():
+    far = time.monotonic() + deadline.FAR_SECONDS
+    outer, inner = deadline.cancelled_by(lambda: True), deadline.cancelled_by(lambda: False)
+    with outer, inner, pytest.raises(QueryTimeoutError):
+        deadline.seconds_left(far)

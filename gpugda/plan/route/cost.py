@@ -30,6 +30,13 @@ _MIN_GIVE_UP_SECONDS: Final = 0.25
 _GIVE_UP_FACTOR: Final = {True: 3.0, False: 3.0 * _ESTIMATE_ERROR}
 """Multiple of the native time after which the device is given up, by whether that time is known."""
 
+_MIN_JOIN_SECONDS: Final = 0.25
+"""The device does not join a database that answers within this time."""
+
+_JOIN_FACTOR: Final = {True: 3.0, False: _ESTIMATE_ERROR}
+"""Multiple of the native time after which the device joins the database, by whether that time is
+known; sooner if the device was expected to be ready by then."""
+
 _NOISE_SECONDS: Final = {True: 0.0003, False: 0.002}
 """Smaller differences (seconds) count as noise, by whether both times are measured. The device is
 then preferred, which relieves the server."""
@@ -70,8 +77,15 @@ def judge_by_cost(given: RouteInput) -> Verdict:
     if observed.given_up is not None:
         engine = "gpu" if _should_retry_after(observed, native) else "native"
         device_limit = min(device_limit, _RETRY_FACTOR * observed.given_up)
+    native_limit = max(_MIN_JOIN_SECONDS, min(device, _JOIN_FACTOR[known] * native))
     return Verdict(
-        engine, _sentence(given, device, native), device, native, "cost", give_up_after=device_limit
+        engine,
+        _sentence(given, device, native),
+        device,
+        native,
+        "cost",
+        give_up_after=device_limit,
+        join_after=native_limit,
     )
 
 
@@ -122,9 +136,10 @@ def is_worth_learning(given: RouteInput) -> bool:
     observed = given.observed
     if observed.device is None or observed.device_runs < _RUNS_BEFORE_LEARNING:
         return False
+    is_known = observed.native is not None or observed.native_given_up is not None
+    if is_known and not _is_retry_run(observed.device_runs):
+        return False
     if observed.native is not None:
-        if not _is_retry_run(observed.device_runs):
-            return False
         if observed.native <= min(_CHEAP_SECONDS, _MUCH_SLOWER_FACTOR * observed.device):
             return True
         if observed.device_runs < _RETRY_RUNS_IF_MUCH_SLOWER:
@@ -163,6 +178,8 @@ def device_seconds(given: RouteInput) -> float:
 def native_seconds(given: RouteInput) -> float:
     """Seconds from `run` to the last value, by the database."""
     observed = given.observed
+    if observed.native_given_up is not None:
+        return max(observed.native_given_up, observed.native or 0.0)
     if observed.native is not None:
         return observed.native
     seconds, planning = given.physical.native_seconds, _planning(given)
@@ -183,6 +200,8 @@ def _planning(given: RouteInput) -> float:
 def _sentence(given: RouteInput, device: float, native: float) -> str:
     known = given.observed
     there = "takes" if known.native is not None else "is expected to take"
+    if known.native_given_up is not None:
+        there = "takes at least"
     here = "takes" if known.device is not None else "is expected to take"
     return f"the device {here} {_readable(device)}, the database {there} {_readable(native)}"
 

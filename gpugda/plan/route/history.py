@@ -27,6 +27,7 @@ class Observed:
         device_runs: Number of runs on the device.
         native_runs: Number of runs of the database with a cached plan.
         given_up: Seconds after which the last run on the device was given up; None if it was not.
+        native_given_up: The same for the last run of the database.
     """
 
     device: float | None = None
@@ -37,6 +38,7 @@ class Observed:
     device_runs: int = 0
     native_runs: int = 0
     given_up: float | None = None
+    native_given_up: float | None = None
 
 
 class History:
@@ -67,6 +69,7 @@ class History:
                 device_runs=found.device_runs,
                 native_runs=found.native_runs,
                 given_up=found.given_up,
+                native_given_up=found.native_given_up,
             )
 
     def add_device(self, text: str, seconds: float) -> None:
@@ -85,10 +88,17 @@ class History:
         with self._lock:
             self._entry(text).given_up = seconds
 
+    def add_native_given_up(self, text: str, seconds: float) -> None:
+        """Adds a run that the database had not finished after these seconds."""
+        with self._lock:
+            self._entry(text).native_given_up = seconds
+
     def add_native(self, text: str, seconds: float | None) -> None:
         """Adds a run of the database, None for an unknown time; the first run includes planning."""
         with self._lock:
             seen = self._entry(text)
+            if seconds is not None:
+                seen.native_given_up = None
             if not seen.planned:
                 seen.planned, seen.native_first = True, seconds
                 return
@@ -114,6 +124,7 @@ class _Seen:
     device_runs: int = 0
     native_runs: int = 0
     given_up: float | None = None
+    native_given_up: float | None = None
 
 
 def _typical(times: deque[float]) -> float | None:

@@ -52,6 +52,8 @@ class Verdict:
         native_seconds: Expected seconds of the database.
         rule: ``cost`` or ``density``.
         give_up_after: Seconds after which the device should be given up; None for never.
+        join_after: Seconds after which the device should join a database that was asked first and
+            has not answered; None for never.
     """
 
     engine: str
@@ -60,6 +62,7 @@ class Verdict:
     native_seconds: float
     rule: str
     give_up_after: float | None = None
+    join_after: float | None = None
 
 
 def route_text(verdicts: Sequence[Verdict], chosen: str) -> list[str]:

@@ -120,3 +120,18 @@ def test_abandon_uses_the_method_that_the_driver_has():
     abandon(session)
     assert session.cancelled
     abandon(Session())
+
+
+def test_a_connection_is_cut_at_once_if_asked_for():
+    watch, connection = Watch(), Connection()
+    for seconds in (None, 3600):
+        connection.killed.clear()
+        with watch.over(Session(connection), seconds) as guard:
+            assert not guard.fired
+            guard.fire_soon()
+            assert connection.killed.wait(30)
+            assert guard.fired
+    kills = connection.kills
+    assert wait_until_no_watchers()
+    assert connection.kills == kills, "nobody watches it after the block"
+    watch.close()

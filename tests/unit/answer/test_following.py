@@ -22,6 +22,7 @@ from gpugda.live.reading import EmptyShelf
 from gpugda.loading import LoadedGraph
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.session import DeviceSession
+from gpugda.plan.route.route import Verdict
 from gpugda.ports import Projection
 from strategies import rows_key
 
@@ -40,13 +41,7 @@ class FakeRouter:
     """Returns the costs that the test sets, and prefers the device."""
 
     def __init__(self, device=0.001, native=10.0):
-        self.verdict = SimpleNamespace(
-            engine="gpu",
-            reason="the test says so",
-            device_seconds=device,
-            native_seconds=native,
-            give_up_after=None,
-        )
+        self.verdict = Verdict("gpu", "the test says so", device, native, "cost")
 
     def decide(self, request, plan, loaded, keeper):
         return self.verdict

@@ -4,16 +4,20 @@ import logging
 import math
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
+import neo4j
 import pytest
 from fake_server import FakeServer, facts, silent
+from soon import ends_in, soon
 
 from gpugda.answer import on_snapshot
 from gpugda.answer.declined import Declined
 from gpugda.answer.request import Request
 from gpugda.answer.server import ServerAnswers
 from gpugda.config import parse_freshness
+from gpugda.deadline import check_deadline
 from gpugda.device import background_compilation
 from gpugda.errors import (
     ConfigurationError,
@@ -33,6 +37,7 @@ from gpugda.match import registry, session
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.session import DeviceSession
+from gpugda.plan.route.route import Verdict
 from gpugda.ports import NativeAnswer, Projection, UnkeptPropertyError
 
 NODES = {
@@ -51,14 +56,9 @@ KNOWS = "MATCH (a:Person)-[r:KNOWS]->(b) RETURN a.name AS a, r.since AS since OR
 class FakeRouter:
     """Returns the verdict that the test sets."""
 
-    def __init__(self, engine="gpu", device=0.001, native=10.0, give_up_after=None):
-        self.verdict = SimpleNamespace(
-            engine=engine,
-            reason=f"{engine} is cheaper",
-            device_seconds=device,
-            native_seconds=native,
-            give_up_after=give_up_after,
-        )
+    def __init__(self, engine="gpu", device=0.001, native=10.0, **limits):
+        reason = f"{engine} is cheaper"
+        self.verdict = Verdict(engine, reason, device, native, "cost", **limits)
         self.recorded = []
         self.wants_native = False
 
@@ -85,6 +85,9 @@ class FakeRouter:
 
     def record_given_up(self, text, seconds):
         self.recorded.append(("given up", seconds))
+
+    def record_native_given_up(self, text, seconds):
+        self.recorded.append(("native given up", seconds))
 
 
 @pytest.fixture
@@ -284,6 +287,185 @@ def test_waiting_for_the_compiler_says_nothing_about_a_query(open_answers, monke
     monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", compiling)
     assert ask(opened, KNOWS).summary.engine == "native"
     assert not [each for each in router.recorded if each[0] == "given up"]
+
+
+def until_cancelled(cancellation, seconds=30):
+    """Waits as a query does, until it is cancelled."""
+    ended = threading.Event()
+    with cancellation.ended_by(ended.set):
+        assert ended.wait(seconds)
+    raise QueryTimeoutError("the query was cancelled")
+
+
+def joining_router():
+    return FakeRouter("native", native=0.001, join_after=0.05)
+
+
+def racers():
+    return [thread for thread in threading.enumerate() if thread.name == "gpugda-race"]
+
+
+def soon_no_racers():
+    return soon(lambda: not racers())
+
+
+def test_the_device_joins_a_database_that_does_not_answer(open_answers):
+    router = joining_router()
+    opened = open_answers(router=router)
+    opened.server.during_native = lambda: until_cancelled(opened.server.cancellation)
+    result = ask(opened, KNOWS)
+    assert result.values() == [["Ann", 1999], ["Ann", 2001]]
+    summary = result.summary
+    assert summary.engine == "gpu"
+    assert summary.reason == (
+        "the database had not answered after 0.05 s; the device answered first"
+    )
+    assert summary.timings["native"] >= 0.05
+    assert summary.timings["total"] >= 0.05  # what the user waited
+    recorded = dict(router.recorded)
+    assert recorded["native given up"] >= 0.05
+    assert recorded["device"] < summary.timings["total"]  # without waiting for the database
+    assert soon_no_racers()
+
+
+def test_a_database_that_answers_soon_runs_alone(open_answers, monkeypatch):
+    router = joining_router()
+    router.verdict = replace(router.verdict, join_after=30.0)
+    opened = open_answers(router=router)
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", None)
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert [name for name, _ in router.recorded] == ["native"]
+    assert soon_no_racers()
+
+
+def test_a_database_that_answers_first_ends_the_device(open_answers, monkeypatch):
+    router = joining_router()
+    opened = open_answers(router=router)
+    joined, cancelled = threading.Event(), []
+
+    def slow(request, loaded, session, deadline):
+        joined.set()
+        while True:
+            time.sleep(0.01)
+            try:
+                check_deadline(deadline)
+            except QueryTimeoutError as error:
+                cancelled.append(str(error))
+                raise
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", slow)
+    opened.server.during_native = lambda: joined.wait(30) and time.sleep(0.2)
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "native"
+    assert result.summary.reason == "native is cheaper"
+    assert result.values() == [["Ann", 1999], ["Ann", 2001]]
+    assert soon_no_racers()
+    assert cancelled == ["the query was cancelled"]
+    names = [name for name, _ in router.recorded]
+    assert sorted(names) == ["given up", "native"]  # the device took more than it was expected to
+
+
+@pytest.mark.parametrize("error", [DeviceError, ValueError, StaleSnapshotError, MemoryError])
+def test_an_error_of_a_device_that_joined_is_not_seen(open_answers, monkeypatch, untold, error):
+    opened = open_answers(router=joining_router())
+    failed = threading.Event()
+
+    def fail(*arguments):
+        failed.set()
+        raise error("lost")
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", fail)
+    opened.server.during_native = lambda: failed.wait(30) and time.sleep(0.05)
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert soon_no_racers()
+
+
+def test_an_error_of_the_database_ends_the_race(open_answers, monkeypatch):
+    opened = open_answers(router=joining_router())
+    joined = threading.Event()
+
+    def slow(request, loaded, session, deadline):
+        joined.set()
+        while True:
+            time.sleep(0.01)
+            check_deadline(deadline)
+
+    def refuse():
+        assert joined.wait(30)
+        raise neo4j.exceptions.CypherTypeError("no number")
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", slow)
+    opened.server.during_native = refuse
+    with pytest.raises(neo4j.exceptions.CypherTypeError, match="no number"):
+        ask(opened, KNOWS)
+    assert soon_no_racers()
+
+
+def test_the_time_limit_holds_for_both_engines(open_answers, monkeypatch):
+    opened = open_answers(router=joining_router())
+
+    def slow(request, loaded, session, deadline):
+        while True:
+            time.sleep(0.01)
+            check_deadline(deadline)
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", slow)
+    opened.server.during_native = lambda: until_cancelled(opened.server.cancellation)
+    with ends_in(), pytest.raises(QueryTimeoutError):
+        ask(opened, KNOWS, timeout=0.3)
+    assert soon_no_racers()
+
+
+def test_closing_ends_a_race(open_answers, monkeypatch):
+    opened = open_answers(router=joining_router())
+    joined, raised = threading.Event(), []
+
+    def slow(request, loaded, session, deadline):
+        joined.set()
+        while True:
+            time.sleep(0.01)
+            check_deadline(deadline)
+
+    def query():
+        try:
+            ask(opened, KNOWS)
+        except QueryTimeoutError as error:
+            raised.append(error)
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", slow)
+    opened.server.during_native = lambda: until_cancelled(opened.server.cancellation)
+    thread = threading.Thread(target=query)
+    thread.start()
+    assert joined.wait(30)
+    opened.answers.close()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert len(raised) == 1
+    assert not racers()
+
+
+def test_the_device_joins_with_properties_that_the_snapshot_lacks(open_answers):
+    opened = open_answers(router=FakeRouter(native=0.0, join_after=0.05))
+    opened.server.during_native = lambda: until_cancelled(opened.server.cancellation)
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "gpu"
+    assert result.values() == [["Ann", 1999], ["Ann", 2001]]
+
+
+@pytest.mark.parametrize("text", ["CREATE (n) RETURN n", "MATCH (n", "CALL db.labels()"])
+def test_the_device_joins_only_what_it_can_answer(open_answers, text):
+    opened = open_answers(router=joining_router())
+    opened.server.run_native = _recording(opened.server)
+    assert ask(opened, text).summary.engine == "native"
+    assert not racers()
+
+
+@pytest.mark.parametrize("engine", ["native", "gpu", "reference"])
+def test_no_engine_joins_one_that_was_asked_for(open_answers, engine):
+    opened = open_answers(router=joining_router())
+    opened.server.during_native = lambda: time.sleep(0.2)
+    assert ask(opened, KNOWS, engine).summary.engine == engine
+    assert not racers()
 
 
 @pytest.mark.parametrize(
@@ -815,7 +997,8 @@ def test_a_short_query_runs_during_the_probe(ready, engine):
 
 @pytest.mark.parametrize("engine", ["auto", "gpu"])
 def test_a_long_query_waits_for_the_probe(ready, engine):
-    ready.answers._router.verdict.device_seconds, ready.wait_seconds = 0.1, 0.3
+    router = ready.answers._router
+    router.verdict, ready.wait_seconds = replace(router.verdict, device_seconds=0.1), 0.3
     assert ask(ready, COUNT, engine).values() == [[2]]
     assert ready.probed == [False]
 
@@ -856,7 +1039,8 @@ def test_no_query_runs_on_a_known_stale_state(ready):
     ready.wait_seconds = 0.3
     ready.server.commit(without=[22])
     assert not ready.keeper.confirm(ready.keeper.loaded)
-    ready.answers._router.verdict.native_seconds = 0.0  # so that nothing is reloaded for it
+    router = ready.answers._router
+    router.verdict = replace(router.verdict, native_seconds=0.0)  # so nothing is reloaded for it
     ready.ran.clear()
     assert ask(ready, COUNT).values() == [[1]]
     assert not ready.ran.is_set()

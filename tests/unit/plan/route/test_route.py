@@ -120,6 +120,36 @@ def test_a_slow_device_run_has_a_time_limit():
     assert 0.2 < verdict.give_up_after < 2
 
 
+def test_the_device_joins_a_database_that_is_far_later_than_expected():
+    assert judge_by_cost(question(PATH)).join_after == 0.25
+    slow_there = replace(LOCAL_SERVER, planning_seconds=1.0)
+    soon = judge_by_cost(question(PATH, server=slow_there, once=2.0))
+    assert soon.join_after == soon.device_seconds > 2.0
+    late = judge_by_cost(question(PATH, server=slow_there, once=100.0))
+    assert late.join_after == pytest.approx(5 * late.native_seconds)
+    known = Observed(native=0.4, planned=True)
+    assert judge_by_cost(question(PATH, observed=known, once=9.0)).join_after == pytest.approx(1.2)
+    assert judge_by_density(question(PATH)).join_after is None
+
+
+def test_the_engine_that_answered_first_is_asked_next():
+    history = History()
+    history.add_native_given_up("q", 0.3)
+    observed = history.observed("q")
+    verdict = judge_by_cost(question(PATH, observed=observed))
+    assert (verdict.engine, verdict.native_seconds) == ("gpu", 0.3)
+    assert "the database takes at least 300 ms" in verdict.reason
+    # Whether it is faster the next time is found out in the background, but seldom.
+    again = [replace(observed, device=0.05, device_runs=runs) for runs in range(20)]
+    learned = [
+        each.device_runs for each in again if is_worth_learning(question(PATH, observed=each))
+    ]
+    assert learned == [4, 8, 16]
+    history.add_native("q", 0.002)
+    history.add_native("q", 0.001)
+    assert native_seconds(question(PATH, observed=history.observed("q"))) == 0.001
+
+
 def test_a_run_that_was_given_up_is_not_paid_again():
     history = History()
     history.add_device("q", 0.01)
