@@ -16,6 +16,7 @@ from gpugda.config import (
     check_timeout,
     parse_bytes,
     parse_freshness,
+    requested_cluster,
     requested_device,
     requested_devices,
 )
@@ -88,6 +89,7 @@ class Accelerator(GraphExports):
         *,
         device: str | int | None = None,
         devices: str | Sequence[str | int] | None = None,
+        cluster: object = None,
         memory_limit: int | str | None = None,
         refinement: Refinement = "once",
         freshness: Freshness = "strict",
@@ -104,7 +106,7 @@ class Accelerator(GraphExports):
         policy = parse_freshness(freshness)
         self._pid = process_id()
         self._closed = False
-        self._session = _session(device, devices, parse_bytes(memory_limit), refinement)
+        self._session = _session(device, devices, cluster, parse_bytes(memory_limit), refinement)
         self._progress = watched = progress or SilentProgress()
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
         self._answers: _Answers
@@ -540,11 +542,23 @@ class Accelerator(GraphExports):
 def _session(
     device: str | int | None,
     devices: str | Sequence[str | int] | None,
+    cluster: object,
     memory_limit: int | None,
     refinement: str,
 ) -> DeviceSession:
-    if device is not None and devices is not None:
-        raise ConfigurationError("Give either device or devices, not both.")
+    if devices is not None and (device is not None or cluster is not None):
+        other = "device" if cluster is None else "cluster"
+        raise ConfigurationError(f"Give either {other} or devices, not both.")
+    workers = requested_cluster(cluster) if devices is None else None
+    if workers is not None:
+        try:
+            from gpugda.cluster.session import ClusterSession  # few have a cluster
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                f"A cluster needs Dask: pip install 'gpugda[cluster]' ({error})."
+            ) from error
+
+        return ClusterSession(workers, requested_device(device), memory_limit, refinement)
     several = requested_devices(devices) if device is None else ()
     if not several:
         return DeviceSession(requested_device(device), memory_limit, refinement)

@@ -39,6 +39,7 @@ def connect(
     types: Sequence[str] | None = None,
     device: str | int | None = None,
     devices: str | Sequence[str | int] | None = None,
+    cluster: object = None,
     memory_limit: int | str | None = None,
     refinement: Refinement = "once",
     freshness: Freshness = "strict",
@@ -70,6 +71,9 @@ def connect(
         devices: Several devices instead, ``"all"`` or a list such as ``[0, 1]``, each with a copy
             of the graph: patterns that take long are divided between them. ``"0:1"`` is a half of
             device 0. Default ``GPUGDA_DEVICES``, else one device.
+        cluster: The address of a scheduler of Dask (``"tcp://host:8786"``), a
+            ``distributed.Client`` or a cluster of Dask, whose workers share the patterns that take
+            long; needs ``gpugda[cluster]``. Default ``GPUGDA_CLUSTER``, else none.
         memory_limit: Bytes on the device (``512 * 2**20`` or ``"512MiB"``); default 80 % of its
             memory.
         refinement: How often candidates are refined: ``"off"``, ``"once"`` or ``"fixpoint"``.
@@ -104,6 +108,7 @@ def connect(
         ),
         device=device,
         devices=devices,
+        cluster=cluster,
         memory_limit=memory_limit,
         refinement=refinement,
         freshness=freshness,

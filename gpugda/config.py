@@ -135,6 +135,14 @@ def requested_devices(
     return found
 
 
+def requested_cluster(cluster: object, environment: Mapping[str, str] | None = None) -> object:
+    """The requested cluster: the argument, else the address ``GPUGDA_CLUSTER``, else None."""
+    if cluster is not None:
+        return cluster
+    variables = os.environ if environment is None else environment
+    return variables.get("GPUGDA_CLUSTER", "").strip() or None
+
+
 def _may_be_device(each: object) -> bool:
     return isinstance(each, str | int) and not isinstance(each, bool)
 

@@ -199,6 +199,32 @@ def scale_table(
     _tell(table_of(outcome), [], "WRONG:", outcome.wrong)
 
 
+@app.command("scale-model")
+@guarded
+def scale_model(
+    fit: Annotated[
+        str | None, typer.Option(metavar="FILE", help="JSON of scale-table; else usual costs.")
+    ] = None,
+    power: Annotated[
+        float, typer.Option(metavar="X", help="Work of a seed: this power of its degree.")
+    ] = 1.5,
+    sizes: Annotated[
+        str, typer.Option(metavar="N,N", help="Numbers of relationships.")
+    ] = "1e9,1e10,1e11,1e12",
+    places: Annotated[
+        str, typer.Option(metavar="N,N", help="Numbers of devices or workers.")
+    ] = "1,10,100,1000",
+) -> None:
+    """Model the seconds of a query on many places, up to 10^12 relationships on 1,000."""
+    from lab.scale_model import Costs, fitted, loaded_lines, model_table
+
+    costs = Costs() if fit is None else fitted(loaded_lines(Path(fit)))
+    each = f"{costs.task:.3g} s a task, {costs.byte:.3g} s a byte"
+    say(f"beside the work: {costs.fixed:.3g} s, {each}")
+    asked = [float(each) for each in sizes.split(",")], [int(each) for each in places.split(",")]
+    sys.stdout.write(model_table(costs, power, *asked))
+
+
 @app.command()
 @guarded
 def estimates(

@@ -324,6 +324,32 @@ def devices(verbose: options.Verbose = 0) -> None:
 
 @app.command()
 @guarded
+def cluster() -> None:
+    """Print how to start a cluster of Dask whose workers share long queries."""
+    sys.stdout.write(_CLUSTER)
+
+
+_CLUSTER = """\
+On one machine, in Python:
+
+    from distributed import LocalCluster
+    gpugda.connect(source, cluster=LocalCluster(threads_per_worker=1))
+
+On several, with `pip install 'gpugda[cluster]'` in the same version on each:
+
+    dask scheduler --port 8786                                  # on one machine, here: HOST
+    dask worker tcp://HOST:8786 --nthreads 1 --resources GPU=1  # for each GPU of each machine
+
+GPUGDA_DEVICE or CUDA_VISIBLE_DEVICES say which GPU a worker takes. Then:
+
+    GPUGDA_CLUSTER=tcp://HOST:8786 gpugda run -a SNAPSHOT 'MATCH ...'
+
+Workers read a snapshot by its path, if all find it there; otherwise the graph is sent to them.
+"""
+
+
+@app.command()
+@guarded
 def warmup(device: options.Device = None, verbose: options.Verbose = 0) -> None:
     """Compile the kernels for a device, so that no query has to wait for it. Once for a machine."""
     log_to_standard_error(verbose)

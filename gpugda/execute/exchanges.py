@@ -56,8 +56,7 @@ def with_exchanges(places: Places, plan: QueryPlan, physical: PhysicalPlan) -> P
         times = expect(pattern, physical.seconds_of(node))
         if not pattern.bound.nodes or not places.limits.divides(times) or not places.are_useful:
             return node
-        names = " and ".join(places.names)
-        what = f"exchange {seeds_text(pattern)} between {names}"
+        what = f"exchange {seeds_text(pattern)} between {places.text}"
         return Physical("Exchange", what, node.rows, node.found, Work(), (node,))
 
     return replace(physical, root=found(plan.pipeline.root, physical.root))

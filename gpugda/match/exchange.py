@@ -240,8 +240,13 @@ class Places(Protocol):
         ...
 
     @property
-    def names(self) -> Sequence[str]:
-        """Names of the places that can be used, for users."""
+    def count(self) -> int:
+        """Number of places that can be used, at least 1."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """Which they are, for users."""
         ...
 
     @property
@@ -407,7 +412,7 @@ class Exchange:
         )
 
     def _count_of_tasks(self, times: Times) -> int:
-        return self._places.limits.parts_for(times.seconds) * len(self._places.names)
+        return self._places.limits.parts_for(times.seconds) * self._places.count
 
     def _divided(self, whole: Task, report: StrategyReport, times: Times) -> Generator[Answer]:
         seed, until = seed_of(whole.plan), _until(whole.deadline)

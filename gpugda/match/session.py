@@ -212,7 +212,7 @@ class DeviceSession:
 
     @property
     def places(self) -> Places | None:
-        """The devices among which work is divided; None if there is only this one."""
+        """The devices or workers that share long patterns; None if there is only this device."""
         return None
 
     def close(self) -> None:

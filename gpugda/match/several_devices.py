@@ -91,9 +91,14 @@ class DevicePlaces:
         return [each for each in self.all if each.name not in self.failed]
 
     @property
-    def names(self) -> list[str]:
-        """See `Places.names`."""
-        return [each.name for each in self.usable]
+    def count(self) -> int:
+        """See `Places.count`."""
+        return max(1, len(self.usable))
+
+    @property
+    def text(self) -> str:
+        """See `Places.text`."""
+        return " and ".join(each.name for each in self.usable)
 
     @property
     def are_useful(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import zlib
@@ -111,6 +112,13 @@ class Manifest:
         return Projection(
             None if labels is None else tuple(labels), None if types is None else tuple(types)
         )
+
+    @property
+    def key(self) -> str:
+        """Identifies the contents: those of all files, and what their numbers stand for."""
+        files = [asdict(each) for _, each in sorted(self.files.items())]
+        content = [files, self.labels, self.types, self.node_count, self.relationship_count]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
     def to_text(self) -> str:
         """The content of ``manifest.json``."""

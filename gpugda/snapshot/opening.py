@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 from gpugda.errors import SourceError
 from gpugda.snapshot.array_files import checksums, map_file, read_arrays
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["SavedGraph", "open_saved", "open_snapshot"]
+__all__ = ["SavedGraph", "SavedState", "open_saved", "open_snapshot", "saved_state"]
 
 _ATTEMPTS = 5
 _SHOWN = 300
@@ -69,7 +70,28 @@ def open_saved(path: str | Path, *, verify: bool = True, trust: bool = False) ->
     except Exception as error:  # Arrow, JSON or a value class may raise anything on foreign bytes
         what = first_line(error)[:_SHOWN] or type(error).__name__
         raise SourceError(f"the snapshot {folder} is damaged, {what}: {AGAIN}") from error
+    _saved[graph] = SavedState(folder.absolute(), manifest.key)
     return SavedGraph(graph, manifest)
+
+
+class SavedState(NamedTuple):
+    """Where a graph was opened; the folder may hold another snapshot meanwhile.
+
+    Args:
+        folder: The folder.
+        key: Identifies the contents that were opened.
+    """
+
+    folder: Path
+    key: str
+
+
+_saved: WeakKeyDictionary[DataGraph, SavedState] = WeakKeyDictionary()
+
+
+def saved_state(graph: DataGraph) -> SavedState | None:
+    """The folder that a graph was opened from; None if it comes from elsewhere."""
+    return _saved.get(graph)
 
 
 def _map_files(folder: Path) -> tuple[Manifest, dict[str, pa.Buffer]]:
