@@ -82,6 +82,9 @@ class QueryError(GpugdaError):
 class CypherSyntaxError(QueryError):
     """The text is not Cypher, or Neo4j refuses to compile it.
 
+    Args:
+        kind: The last part of Neo4j's status code.
+
     Attributes:
         gql_status: The GQLSTATUS of Neo4j's error, such as ``42N07``; None if it only says that
             the query is invalid.
@@ -94,11 +97,11 @@ class CypherSyntaxError(QueryError):
         span: Span | None = None,
         *,
         gql_status: str | None = None,
+        kind: str = "SyntaxError",
     ) -> None:
         super().__init__(message, text, span)
         self.gql_status = gql_status
-
-    code = "Neo.ClientError.Statement.SyntaxError"
+        self.code = f"Neo.ClientError.Statement.{kind}"
 
 
 class UnsupportedQueryError(QueryError):

@@ -58,7 +58,7 @@ class AsyncAcceleratedSession:
         else:
             self._gate.passed("a session that is busy or closed, or no plain query")
         self._state.asked_server()
-        self._state.last = await self._session.run(query, parameters, **kwargs)
+        self._state.last = await self._session.run(query=query, parameters=parameters, **kwargs)
         if offered is not None:
             self._gate.answered_by_server(self._state.database, offered)
         return self._state.last
@@ -181,7 +181,7 @@ class AsyncAcceleratedTransaction:
             if found is not None:
                 return AsyncAcceleratedResult(self._state.notifications.told(found))
         self._state.went_to_server(statement)
-        return await self._transaction.run(query, parameters, **kwparameters)
+        return await self._transaction.run(query=query, parameters=parameters, **kwparameters)
 
     async def commit(self) -> None:
         """Like the transaction's method."""

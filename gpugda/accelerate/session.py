@@ -53,7 +53,7 @@ class AcceleratedSession:
         else:
             self._gate.passed("a session that is busy or closed, or no plain query")
         self._state.asked_server()
-        self._state.last = self._session.run(query, parameters, **kwargs)
+        self._state.last = self._session.run(query=query, parameters=parameters, **kwargs)
         if offered is not None:
             self._gate.answered_by_server(self._state.database, offered)
         return self._state.last

@@ -117,7 +117,7 @@ class AcceleratedTransaction:
         if found is not None:
             return self._state.notifications.told(found)
         self._state.went_to_server(statement)
-        return self._transaction.run(query, parameters, **kwparameters)
+        return self._transaction.run(query=query, parameters=parameters, **kwparameters)
 
     def commit(self) -> None:
         """Like the transaction's method."""

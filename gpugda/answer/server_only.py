@@ -41,12 +41,10 @@ def refuse_options(query: Statement) -> None:
     """Checks that the server certainly takes the options of a query's prefix.
 
     Raises:
-        UnsupportedQueryError: It may refuse one, warn of it, or refuse their combination.
+        UnsupportedQueryError: It may refuse one, or warn of it.
     """
-    known: dict[str, str] = {}
     for name, value in query.options:
-        key, word = name.lower(), value.lower()
-        if word not in _HARMLESS.get(key, ()) or known.setdefault(key, word) != word:
+        if value.lower() not in _HARMLESS.get(name.lower(), ()):
             construct = f"the option {name}={value}"
             message = f"{construct} is for Neo4j, which may refuse it or warn of it"
             raise UnsupportedQueryError(message, query.text, construct=construct)

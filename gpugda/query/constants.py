@@ -18,12 +18,17 @@ from gpugda.query.ast import UnaryOperator as One
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["never_holds", "number_of"]
+__all__ = ["always_holds", "never_holds", "number_of"]
 
 
 def never_holds(condition: ast.Expression) -> bool:
     """True for ``false``, and for what Neo4j's rewriter makes ``false``: then no row is read."""
     return _truth(condition) is False
+
+
+def always_holds(condition: ast.Expression) -> bool:
+    """True for ``true``, and for what Neo4j's rewriter makes ``true``."""
+    return _truth(condition) is True
 
 
 def _truth(condition: ast.Expression) -> bool | None:

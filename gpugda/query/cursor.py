@@ -236,9 +236,9 @@ class Cursor:
         self.move_to(index)
 
     # -------------------------------------------------------------- failing
-    def fail(self, message: str, span: Span | None = None) -> NoReturn:
+    def fail(self, message: str, span: Span | None = None, kind: str = "SyntaxError") -> NoReturn:
         """Raises a syntax error at a span, by default the current token's."""
-        raise CypherSyntaxError(message, self.text, span or self.span())
+        raise CypherSyntaxError(message, self.text, span or self.span(), kind=kind)
 
     def unexpected(self, expected: str) -> NoReturn:
         """Raises the error for an unexpected token."""

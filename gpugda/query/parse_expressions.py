@@ -98,8 +98,11 @@ def _binary(cursor: Cursor, lowest: int) -> ast.Expression:
             left = _comparison(cursor, left, start)
         elif precedence == _PREDICATE:
             left = _predicate(cursor, left, start)
-            if _PRECEDENCE.get(cursor.kind) == _PREDICATE:
-                cursor.fail("IN, IS, =~ and the like do not chain: put the first in parentheses")
+            if _PRECEDENCE.get(cursor.kind, 0) >= _PREDICATE:
+                cursor.fail(
+                    "IN, IS, =~ and the like do not chain, nor does arithmetic follow them:"
+                    " put the first in parentheses"
+                )
         else:
             operator = _SYMBOLS[cursor.advance()[0]]
             right = _binary(cursor, precedence + 1)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from gpugda.query import ast
+from gpugda.query.check.options import check_options
 from gpugda.query.cursor import Cursor, Grammar, too_deep
 from gpugda.query.parse_clauses import read_subquery, read_union
 from gpugda.query.parse_expressions import read_expression
@@ -16,6 +17,8 @@ __all__ = ["parse", "tree_of"]
 
 _GRAMMAR: Final = Grammar(read_expression, read_path, read_shortest_path, read_subquery)
 _VERSIONS: Final = {"5": 5, "25": 25}
+_PREFIX: Final = "ArgumentError"
+"""What Neo4j calls an error in what stands before a query."""
 
 
 def parse(text: str) -> ast.Query:
@@ -56,13 +59,15 @@ def _query(cursor: Cursor) -> ast.Query:
     while cursor.kind in ("CYPHER", "EXPLAIN", "PROFILE"):
         kind = cursor.kind
         if kind != "CYPHER" and mode not in (None, kind):
-            cursor.fail("EXPLAIN and PROFILE cannot be combined")
+            cursor.fail("EXPLAIN and PROFILE cannot be combined", kind=_PREFIX)
         cursor.advance()
         if kind == "CYPHER":
             version = _version(cursor, version)
             options += _options(cursor)
         else:
             mode = kind
+    if options:
+        check_options(options, cursor.text, cursor.span_since(0))
     if cursor.kind == "end":
         cursor.fail("there is no query here: expected a clause such as MATCH or RETURN")
     parts, unions, union_all = read_union(cursor)
@@ -80,9 +85,10 @@ def _version(cursor: Cursor, before: int | None) -> int | None:
         return before
     version = _VERSIONS.get(cursor.piece())
     if version is None:
-        cursor.fail(f"Cypher {cursor.piece()} is not known: CYPHER 5 and CYPHER 25 are")
+        message = f"Cypher {cursor.piece()} is not known: CYPHER 5 and CYPHER 25 are"
+        cursor.fail(message, kind=_PREFIX)
     if before not in (None, version):
-        cursor.fail("two Cypher versions cannot be combined")
+        cursor.fail("two Cypher versions cannot be combined", kind=_PREFIX)
     cursor.advance()
     return version
 

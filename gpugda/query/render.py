@@ -464,14 +464,10 @@ def _after(word: str, node: ast.Node | None) -> str | None:
 
 # ------------------------------------------------------------------ queries
 def _query(query: ast.Query) -> str:
-    options = [f"{name}={_option(value)}" for name, value in query.options]
+    options = [f"{name}={value}" for name, value in query.options]
     version = None if query.version is None else str(query.version)
     prefix = joined("CYPHER", version, *options) if version or options else None
     return joined(prefix, query.mode, text_of(query.body))
-
-
-def _option(value: str) -> str:
-    return value  # as written, including quotes if present
 
 
 def _body(body: ast.QueryBody) -> str:

@@ -12,7 +12,7 @@ from gpugda.query.check.expressions import (
     refuse_aggregates,
 )
 from gpugda.query.check.scope import STRING, list_of, of
-from gpugda.query.constants import never_holds
+from gpugda.query.constants import always_holds, never_holds
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -238,6 +238,7 @@ _OF_TEXTS: Final = (
     ast.BinaryOperator.ENDS_WITH,
     ast.BinaryOperator.CONTAINS,
 )
+_ON_TEXT: Final = (*_OF_TEXTS, ast.BinaryOperator.MATCHES)
 _EQUALITIES: Final = (ast.ComparisonOperator.EQUAL, ast.ComparisonOperator.NOT_EQUAL)
 _BY_INDEX: Final = (*_OF_TEXTS, ast.BinaryOperator.IN)
 _NOT_WITHIN: Final = frozenset[type[ast.Node]]((ast.LabelNot,))
@@ -277,18 +278,19 @@ def _check_names(hint: ast.Hint, clause: ast.Match, scope: Scope) -> None:
     keys = {key for each in elements for key in _map_keys(each)}
     keys.update(_keys([*tests, *(test for e in elements for test in _tests(e.where))], name))
     missing = missing or ", ".join(f"property `{key}`" for key in hint.keys if key not in keys)
+    kind = "SyntaxError"
     if not missing and "TEXT" in hint.kind.upper().split():
         in_map = [v for e in elements for key, v in _entries(e) if key in hint.keys]
         wheres = (clause.where, *(e.where for e in elements))
         found = any(map(_may_be_text, in_map))
         found = found or any(_requires_text(each, name, hint.keys) for each in wheres)
-        missing = "" if found else "text to compare with a property"
+        missing, kind = "" if found else "text to compare with a property", "SemanticError"
     if missing:
         message = (
             f"Cannot use {hint.span.of(scope.text)} in this context: the pattern, or WHERE outside"
             f" of functions and NOT, must name the {missing} of `{name}`"
         )
-        scope.fail(message, hint.span, "42N76")
+        scope.fail(message, hint.span, "42N76", kind)
 
 
 def _tests(where: ast.Expression | None, *, negated: bool = False) -> Iterator[ast.Expression]:
@@ -338,28 +340,64 @@ def _requires_text(
         return _requires_text(inner, name, keys, negated=not negated)
     if isinstance(where, ast.Binary) and where.operator in _LOGICAL:
         either = (where.operator is ast.BinaryOperator.OR) is not negated
-        sides = [side for side in (where.left, where.right) if not never_holds(side)]
+        ignored = always_holds if negated else never_holds
+        sides = [side for side in (where.left, where.right) if not ignored(side)]
         found = [_requires_text(side, name, keys, negated=negated) for side in sides]
         if not either:
             return any(found)
-        # Neo4j makes IN of equalities only.
-        return all(found) and (len(sides) == 1 or all(map(_is_equality, sides)))
-    differs = ast.ComparisonOperator.NOT_EQUAL
-    if negated or where is None or differs in getattr(where, "operators", ()):
+        if len(sides) > 1 and not _are_one(*sides):
+            # Neo4j makes IN of equalities only.
+            found += [_is_equality(side, negated=negated) for side in sides]
+        return all(found)
+    if _reads_text(where, name, keys):
+        return True
+    if where is None or not _compares(where, negated=negated):
         return False
-    if isinstance(where, ast.NormalizedPredicate) and not where.negated:
-        return not _keys_of(where.operand, name).isdisjoint(keys)
-    if isinstance(where, ast.Binary) and where.operator in _OF_TEXTS:
-        return not _keys_of(where.left, name).isdisjoint(keys)
     return any(map(_may_be_text, _compared_with(where, name, keys)))
 
 
-def _is_equality(test: ast.Expression) -> bool:
-    """True for an equality, or several that OR combines."""
-    if isinstance(test, ast.Binary) and test.operator is ast.BinaryOperator.OR:
-        return _is_equality(test.left) and _is_equality(test.right)
-    equal = (ast.ComparisonOperator.EQUAL,)
-    return isinstance(test, ast.Comparison) and test.operators == equal
+def _are_one(test: ast.Expression, other: ast.Expression) -> bool:
+    """True for conditions of which Neo4j drops one: equal ones without values written out."""
+    return test == other and not any(isinstance(each, ast.Literal) for each in walk(test))
+
+
+def _reads_text(where: ast.Expression | None, name: str, keys: tuple[str, ...]) -> bool:
+    """True if a condition is null unless a property is a text, and so also below NOT."""
+    match where:
+        case ast.NormalizedPredicate(operand=read):
+            pass
+        case ast.Binary(operator=operator, left=read) if operator in _ON_TEXT:
+            pass
+        case _:
+            return False
+    return not _keys_of(read, name).isdisjoint(keys)
+
+
+def _compares(where: ast.Expression, *, negated: bool) -> bool:
+    """True if a condition, or its negation, compares a value other than for inequality.
+
+    Neo4j turns a negated comparison around, if it stands alone.
+    """
+    operators: tuple[ast.ComparisonOperator, ...] = getattr(where, "operators", ())
+    if negated:
+        return len(operators) == 1 and operators[0] is not ast.ComparisonOperator.EQUAL
+    return ast.ComparisonOperator.NOT_EQUAL not in operators
+
+
+def _is_equality(test: ast.Expression, *, negated: bool) -> bool:
+    """True for an equality, IN, or several of these that OR combines."""
+    if inner := _negated(test):
+        return _is_equality(inner, negated=not negated)
+    match test:
+        case ast.Binary(operator=operator, left=left, right=right) if operator in _LOGICAL:
+            either = (operator is ast.BinaryOperator.OR) is not negated
+            return either and all(_is_equality(each, negated=negated) for each in (left, right))
+        case ast.Binary(operator=operator):
+            return operator is ast.BinaryOperator.IN and not negated
+        case ast.Comparison(operators=operators):
+            equal, different = _EQUALITIES
+            return operators == (different if negated else equal,)
+    return False
 
 
 def _compared_with(
@@ -386,7 +424,7 @@ def _keys_of(part: ast.Expression, name: str) -> set[str]:
 def _may_be_text(value: ast.Expression) -> bool:
     """False if Neo4j cannot know that it is a text, or a list of texts."""
     if isinstance(value, ast.ListLiteral):
-        return all(map(_may_be_text, value.items))
+        return bool(value.items) and all(map(_may_be_text, value.items))
     if isinstance(value, ast.Literal):
         return isinstance(value.value, str)
     return not isinstance(value, ast.Property)

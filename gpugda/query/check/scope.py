@@ -222,6 +222,8 @@ class Scope:
             return
         self.fail(f"Type mismatch: expected {wanted} but was {found}", span, status)
 
-    def fail(self, message: str, span: Span, status: str | None = None) -> NoReturn:
+    def fail(
+        self, message: str, span: Span, status: str | None = None, kind: str = "SyntaxError"
+    ) -> NoReturn:
         """Raises the error of a query that Neo4j does not compile."""
-        raise CypherSyntaxError(message, self.text, span, gql_status=status)
+        raise CypherSyntaxError(message, self.text, span, gql_status=status, kind=kind)

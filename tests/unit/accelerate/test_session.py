@@ -17,6 +17,21 @@ def session(setup):
         yield made
 
 
+@pytest.mark.parametrize("kind", [FakeSession, FakeTransaction])
+def test_the_driver_gets_query_and_parameters_by_name(setup, session, monkeypatch, kind):
+    original = kind.run
+
+    def run(self, *, query, parameters, **more):  # as mocks of applications take them
+        return original(self, query, parameters, **more)
+
+    monkeypatch.setattr(kind, "run", run)
+    setup.device.declines = "no"
+    if kind is FakeSession:
+        assert list(session.run(READ, {"a": 1})) == [{"n": "server"}]
+    else:
+        session.execute_read(lambda tx: tx.run(READ, {"a": 1}).consume())
+
+
 # ------------------------------------------------------------------ auto-commit
 def test_a_read_runs_on_the_device(setup, session):
     assert session.run(READ, {"a": 1}, b=2).value() == [1, 2]

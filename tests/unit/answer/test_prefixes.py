@@ -55,12 +55,10 @@ def test_groups_of_subqueries_are_refused_if_the_version_of_the_database_decides
         "runtime=parallel",
         "runtime=pipelined",
         "runtime=interpreted",
-        "planner=rule",
+        "operatorEngine=compiled",
         "connectComponentsPlanner=idp",
-        "debug=none",
-        "foo=bar",
-        "planner=idp planner=dp",
-        "5 runtime=slotted replan=often",
+        "debug=ast",
+        "5 runtime=slotted updateStrategy=eager",
     ],
 )
 def test_options_that_the_server_may_refuse_or_warn_of(text, options):

@@ -106,7 +106,9 @@ def test_comparisons_chain():
 
 
 def test_predicates_do_not_chain():
-    for text in ("a IN b IN c", "a IS NULL IS NULL", "a STARTS WITH b CONTAINS c"):
+    chained = ("a IN b IN c", "a IS NULL IS NULL", "a STARTS WITH b CONTAINS c")
+    computed = ("a IS NULL + 1", "a IS NOT NULL * 2", "a :: INTEGER ^ 2", "a IS NORMALIZED || b")
+    for text in chained + computed:
         with pytest.raises(CypherSyntaxError, match="do not chain"):
             item(text)
 
