@@ -24,11 +24,19 @@ __all__ = ["Guard", "Watch", "abandon", "cut_connection"]
 _AGAIN_SECONDS = 0.2
 
 
-def cut_connection(session: neo4j.Session) -> None:
-    """Closes the session's connection at once, from any thread; does nothing without one."""
+def cut_connection(session: neo4j.Session, *, quiet: bool = False) -> None:
+    """Closes the session's connection at once, from any thread; does nothing without one.
+
+    Args:
+        session: The session.
+        quiet: True if nothing is wrong with the server: the driver then neither logs an error nor
+            gives up its other connections.
+    """
     # The driver has no public way to cancel a query from another thread. If a version names these
     # attributes differently, nothing is cut, and the operating system's limits end the wait.
     connection = getattr(session, "_connection", None)
+    if quiet and connection is not None and hasattr(connection, "_closing"):
+        connection._closing = True
     raw = getattr(getattr(connection, "socket", None), "_socket", None)
     if raw is not None:
         # Closing a socket does not wake a blocked reader, and older drivers only close it.
@@ -58,24 +66,25 @@ class Guard:
         fired: True if its time was over.
     """
 
-    __slots__ = ("_watch", "deadline", "fired", "session")
+    __slots__ = ("_quiet", "_watch", "deadline", "fired", "session")
 
     def __init__(self, session: neo4j.Session, deadline: float, watch: Watch) -> None:
         self.session = session
         self.deadline = deadline
         self.fired = False
+        self._quiet = False
         self._watch = watch
 
     def fire_soon(self) -> None:
         """Has the connection cut, from any thread, within the block that watches the session."""
-        self.deadline = 0.0
+        self.deadline, self._quiet = 0.0, True
         self._watch.add(self)
 
     def fire(self, now: float) -> None:
         """Cuts the connection, and fires again later: there may be none yet, or a new one."""
         self.fired = True
         self.deadline = now + _AGAIN_SECONDS
-        cut_connection(self.session)
+        cut_connection(self.session, quiet=self._quiet)
 
 
 class Watch:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from contextvars import copy_context
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, Final
 
 from gpugda.answer.declined import Declined
 from gpugda.deadline import Cancellation
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
 
     Runner = Callable[[Cancellation], Result | Declined]
 
-__all__ = ["Race"]
+__all__ = ["Races"]
+
+_IDLE_SECONDS: Final = 30.0
+"""Seconds after which the waiting thread ends if there is no race."""
 
 
 class _Entrant:
@@ -44,38 +49,98 @@ class _Entrant:
             return error
 
 
-class Race:
+class Races:
     """Runs one engine in the caller's thread, and another one beside it if it takes long.
 
     The first answer or error counts, and the other engine is cancelled. An engine that declines
-    leaves the race to the other one.
+    leaves the race to the other one. Thread-safe.
 
-    Args:
-        first: The engine that starts.
-        second: The engine that joins.
-        after: Seconds until it joins; sooner if the first engine declines.
+    One thread waits for all races: starting one for each would delay short queries, on a busy
+    machine by milliseconds.
     """
 
-    def __init__(self, first: Runner, second: Runner, after: float) -> None:
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._joins: dict[_Race, float] = {}
+        self._wake = math.inf
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def run(self, first: Runner, second: Runner, after: float) -> Result | Declined:
+        """The answer that comes first; raises the error that comes first.
+
+        Args:
+            first: The engine that starts.
+            second: The engine that joins.
+            after: Seconds until it joins; sooner if the first engine declines.
+        """
+        race = _Race(first, second)
+        self._add(race, monotonic() + after)
+        try:
+            return race.run()
+        finally:
+            with self._changed:
+                del self._joins[race]
+
+    def close(self, seconds: float) -> None:
+        """Cancels both engines of all races, and waits for those that joined."""
+        with self._changed:
+            self._closed = True
+            races, thread = list(self._joins), self._thread
+            self._changed.notify()
+        for race in races:
+            race.stop()
+        for race in races:
+            race.wait(seconds)
+        if thread is not None:
+            thread.join(seconds)
+
+    def _add(self, race: _Race, when: float) -> None:
+        with self._changed:
+            self._joins[race] = when
+            if self._thread is None:
+                self._wake = when
+                self._thread = threading.Thread(target=self._wait, name="gpugda-races", daemon=True)
+                self._thread.start()
+            elif when < self._wake:
+                self._changed.notify()
+
+    def _wait(self) -> None:
+        while due := self._next():
+            for race in due:
+                race.join()
+
+    def _next(self) -> list[_Race]:
+        """Waits for races that an engine is to join; none if the thread should end."""
+        with self._changed:
+            while not self._closed:
+                now = monotonic()
+                if due := [race for race, when in self._joins.items() if when <= now]:
+                    self._joins.update(dict.fromkeys(due, math.inf))
+                    return due
+                self._wake = min(self._joins.values(), default=math.inf)
+                # A race that ends does not wake this thread: it finds nothing to do then.
+                left = min(self._wake - now, _IDLE_SECONDS)
+                if not self._changed.wait(left) and not self._joins and left == _IDLE_SECONDS:
+                    break
+            self._thread = None
+            return []
+
+
+class _Race:
+    def __init__(self, first: Runner, second: Runner) -> None:
         self._first, self._second = _Entrant(first), _Entrant(second)
-        self._after = after
         self._changed = threading.Condition()
         self._winner: _Entrant | None = None
-        self._joined = False
-        self._thread = threading.Thread(
-            target=copy_context().run, args=(self._join_later,), name="gpugda-race", daemon=True
-        )
+        self._has_joined = False
+        self._thread: threading.Thread | None = None
+        self._context = copy_context()
 
     def run(self) -> Result | Declined:
-        """The answer that came first; raises the error that came first."""
-        self._thread.start()
+        """Runs the first engine, and the second one if it has declined alone."""
         try:
             self._enter(self._first)
-            with self._changed:
-                is_alone = self._winner is None and not self._joined
-                self._joined = True
-                self._changed.notify_all()
-            if is_alone:
+            if self._winner is None and self._may_join():
                 self._enter(self._second)
             with self._changed:
                 self._changed.wait_for(lambda: self._winner or self._second.outcome)
@@ -88,26 +153,34 @@ class Race:
         assert outcome is not None
         return outcome
 
+    def join(self) -> None:
+        """Starts the second engine, unless the race has ended."""
+        if self._may_join():
+            self._thread = threading.Thread(
+                target=self._context.run,
+                args=(self._enter, self._second),
+                name="gpugda-race",
+                daemon=True,
+            )
+            self._thread.start()
+
     def stop(self) -> None:
         """Cancels both engines."""
+        self._may_join()
         self._first.cancellation.cancel()
         self._second.cancellation.cancel()
-        with self._changed:
-            self._joined = True
-            self._changed.notify_all()
 
-    def join(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> None:
         """Waits until the second engine has noticed that it was cancelled."""
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
+        if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(seconds)
 
-    def _join_later(self) -> None:
+    def _may_join(self) -> bool:
+        """True for the first caller of a race that has not ended."""
         with self._changed:
-            self._changed.wait_for(lambda: self._winner or self._joined, self._after)
-            if self._winner is not None or self._joined:
-                return
-            self._joined = True
-        self._enter(self._second)
+            is_first = not self._has_joined and self._winner is None
+            self._has_joined = True
+            return is_first
 
     def _enter(self, entrant: _Entrant) -> None:
         outcome = entrant.run()

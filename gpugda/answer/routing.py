@@ -9,7 +9,7 @@ from gpugda.calibration.kept import kept_server_rates
 from gpugda.calibration.server import server_rates
 from gpugda.errors import ConfigurationError
 from gpugda.plan.cost import LOCAL_SERVER
-from gpugda.plan.route.cost import is_worth_learning, judge_by_cost
+from gpugda.plan.route.cost import expected_seconds, is_worth_learning, judge_by_cost
 from gpugda.plan.route.density import judge_by_density
 from gpugda.plan.route.history import History
 from gpugda.plan.route.route import RouteInput, Verdict, route_text
@@ -129,8 +129,7 @@ class Router:
         graph = loaded.graph
         physical = self.physical(request, plan)
         observed = self._history.observed(request.text)
-        first = 0.0 if observed.device_runs else physical.first_seconds
-        return RouteInput(
+        given = RouteInput(
             physical,
             plan.shape,
             graph.relationship_count,
@@ -138,9 +137,12 @@ class Router:
             and graph.relationship_properties.complete,
             observed=observed,
             probes=1 if keeper.freshness.policy == "strict" else 0,
-            once=first + self._device.opening_seconds(graph),
+            once=self._device.opening_seconds(graph),
+            first=0.0 if observed.device_runs else physical.first_seconds,
             sent_bytes=self._device.sent_bytes(plan, graph),
         )
+        self._history.expect(request.text, expected_seconds(given))
+        return given
 
     def _rates_of_server(self) -> ServerRates:
         if self._server_rates is None:

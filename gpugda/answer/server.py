@@ -18,7 +18,6 @@ import logging
 import math
 import re
 import time
-import weakref
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +26,7 @@ from gpugda.answer.demanded import DemandedAnswers, admission_for, checked, miss
 from gpugda.answer.faults import as_internal_errors, log_fault
 from gpugda.answer.on_graph import shown_plan
 from gpugda.answer.on_snapshot import SnapshotAnswers
-from gpugda.answer.racing import Race
+from gpugda.answer.racing import Races
 from gpugda.data.values.columns import ColumnKind
 from gpugda.deadline import cancelled_by, check_time, working_until
 from gpugda.errors import (
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress, ServerFacts
     from gpugda.query.reads import Reads
+    from gpugda.query.statement import Statement
 
 
 __all__ = ["ServerAnswers", "answer_natively", "explained_by_database", "following_status"]
@@ -243,7 +243,7 @@ class ServerAnswers:
         self._snapshot = SnapshotAnswers(server, keeper, session, progress)
         self._demanded = DemandedAnswers(server, keeper, router, self._snapshot)
         self._unusable = False
-        self._races: weakref.WeakSet[Race] = weakref.WeakSet()
+        self._races = Races()
 
     @property
     def loaded(self) -> LoadedGraph | None:
@@ -359,9 +359,7 @@ class ServerAnswers:
             with cancelled_by(lambda: cancellation.cancelled):
                 return self._offer(joining)
 
-        race = Race(ask, join, after)
-        self._races.add(race)
-        found = race.run()
+        found = self._races.run(ask, join, after)
         assert not isinstance(found, Declined)  # the database answers or fails
         return found
 
@@ -390,21 +388,29 @@ class ServerAnswers:
                 return Declined(cannot_run(plan.strategy, plan.declined), can_run=False)
             verdict = self._router.decide(request, plan, loaded, self._keeper)
         if request.joined_after is not None:
-            verdict = self._joining(request, request.joined_after, verdict)
+            return self._joining(request, request.joined_after, plan, verdict)
         found = self._answered(request, loaded, plan, verdict)
         if isinstance(found, Declined) and found.can_run:
             return replace(found, join_after=verdict.join_after)
         return found
 
-    def _joining(self, request: Request, after: float, verdict: Verdict) -> Verdict:
-        """The verdict for a device that joins the database, once background work has ended."""
-        with request.stage("refresh"):
-            while not self._keeper.wait(_WAIT_SECONDS):
-                check_time()
+    def _joining(
+        self, request: Request, after: float, plan: QueryPlan, verdict: Verdict
+    ) -> Result | Declined:
+        """The answer of a device that joins the database, whatever it is expected to take."""
         reason = f"the database had not answered after {after:.3g} s; the device answered first"
-        return replace(
+        verdict = replace(
             verdict, engine="gpu", reason=reason, native_seconds=math.inf, give_up_after=None
         )
+        while True:
+            waits, loaded = self._keeper.busy, self._keeper.loaded
+            assert loaded is not None  # there was one when the planner decided
+            found = self._answered(request, loaded, plan, verdict)
+            if not waits or not isinstance(found, Declined):
+                return found
+            with request.stage("refresh"):  # the snapshot may be read anew at this moment
+                while not self._keeper.wait(_WAIT_SECONDS):
+                    check_time()
 
     def _answered(
         self, request: Request, loaded: LoadedGraph, plan: QueryPlan, verdict: Verdict
@@ -536,15 +542,20 @@ class ServerAnswers:
             return loaded
         refuse_unkept(self._keeper, missing)
         if missing.seconds + verdict.device_seconds > verdict.native_seconds:
-            started = self._keeper.in_background(lambda: self._snapshot.load(loaded, missing))
-            doing = "are read in the background" if started else "are not read yet"
-            return Declined(f"properties of the snapshot {doing}: {missing}")
+            self._keeper.in_background_soon(lambda: self._read_missing(request.prepared()))
+            return Declined(f"properties of the snapshot are read in the background: {missing}")
         with request.stage("properties"):
             found = self._snapshot.load(loaded, missing)
         if found is not None:
             return found
         self._keeper.refresh_soon()
         return Declined("the database changed while properties were read")
+
+    def _read_missing(self, query: Statement) -> None:
+        """Reads the properties that the snapshot lacks by now."""
+        loaded = self._snapshot.newest()
+        if missing := missing_for(loaded, query):
+            self._snapshot.load(loaded, missing)
 
     def _native(
         self, request: Request, reason: str, cancellation: Cancellation | None = None
@@ -636,12 +647,8 @@ class ServerAnswers:
 
     def close(self) -> None:
         """Stops background work and closes the connection."""
-        races = list(self._races)
-        for race in races:
-            race.stop()
+        self._races.close(_CLOSING_SECONDS)
         self._keeper.close()
-        for race in races:
-            race.join(_CLOSING_SECONDS)
         self._server.close()
 
 

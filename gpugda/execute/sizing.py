@@ -59,8 +59,9 @@ _LINEAR: Final = 3.0
 """Pairs per candidate relationship of a count that joins no rows."""
 _FIRST_ROWS: Final = 1000.0
 """Rows of the first chunk of a join that may stop early."""
-_BIDIRECTIONAL: Final = 15.0
-"""Relationships that the database follows per pair of a shortest path, at most."""
+_SIDES: Final = 2.0
+"""A shortest path is searched from both ends: from each, about the square root of the relationships
+are followed that one alone would reach. The device searches once from each node if that is less."""
 
 
 def physical_plan(
@@ -357,14 +358,16 @@ class _Sizing:
             able = float(weights[growth.ends > 0].sum() / weights.sum())
             chance = able * min(1.0, reached / max(growth.reachable, 1.0))
         paths = chance * max(1.0, asked.most) * (2.0 if operator.every else 1.0)
-        starts = below.domain(asked.start).distinct
-        degree = self._mean_degree(asked)
-        entries = starts * reached * degree
+        each = reached * self._mean_degree(asked)
+        both = min(each, _SIDES * math.sqrt(each))
+        sources = min(below.domain(asked.start).distinct, below.domain(asked.end).distinct)
         rows, found = below.rows * paths, below.found * paths
         work = Work(
             searches=1,
-            values=entries + below.rows * 4 + rows * len(growth.levels),
-            expansions=below.found * min(_BIDIRECTIONAL, reached * degree),
+            values=min(sources * each, below.rows * both)
+            + below.rows * 4
+            + rows * len(growth.levels),
+            expansions=below.found * both,
             handled=found,
         )
         domains = {**below.domains, **{name: Domain(rows) for name in operator.wanted}}

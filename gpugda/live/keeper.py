@@ -373,12 +373,16 @@ class SnapshotKeeper:
         """Runs another task on the snapshot in the same thread; returns True if it was started."""
         return self._background.start(work)
 
+    def in_background_soon(self, work: Callable[[], object]) -> None:
+        """Like `in_background`, but after a running task; of several waiting, the newest wins."""
+        self._background.start_soon(work)
+
     def keep(self, loaded: LoadedGraph) -> None:
         """Saves a snapshot, with the properties read so far, to disk in the background."""
         if self._background.is_current:
             self._shelf.keep(loaded)
         else:
-            self._background.start_soon(lambda: self._shelf.keep(loaded))
+            self.in_background_soon(lambda: self._shelf.keep(loaded))
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits for the background task; returns True if it has ended."""

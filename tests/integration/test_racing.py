@@ -34,7 +34,7 @@ def accelerator(server, monkeypatch):
         yield opened
 
 
-def test_the_device_answers_while_neo4j_is_at_work(accelerator, server):
+def test_the_device_answers_while_neo4j_is_at_work(accelerator, server, caplog):
     expected = accelerator.run(SLOW, least=1000, engine="gpu").single()["n"]
     result = accelerator.run(SLOW, least=1000)
     assert result.single()["n"] == expected
@@ -48,6 +48,7 @@ def test_the_device_answers_while_neo4j_is_at_work(accelerator, server):
         return not [each for (each,) in server.run(running) if "SHOW" not in each]
 
     assert soon(is_cancelled), "Neo4j goes on with a query whose answer nobody reads"
+    assert not [each for each in caplog.records if each.name.startswith("neo4j")], "not seen"
     # Connections of the pool still work.
     again = accelerator.run("MATCH (a:P) RETURN count(*) AS n", engine="native")
     assert again.single()["n"] == 300

@@ -8,13 +8,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from gpugda.plan.route.history import Expected
 from gpugda.plan.route.route import Verdict
 
 if TYPE_CHECKING:
     from gpugda.plan.route.history import Observed
     from gpugda.plan.route.route import RouteInput
 
-__all__ = ["device_seconds", "is_worth_learning", "judge_by_cost", "native_seconds"]
+__all__ = [
+    "device_seconds",
+    "estimated_device_seconds",
+    "expected_seconds",
+    "is_worth_learning",
+    "judge_by_cost",
+    "native_seconds",
+]
 
 _RUNS_BEFORE_LEARNING: Final = 2
 _CHEAP_SECONDS: Final = 0.05
@@ -27,15 +35,12 @@ _LEARNABLE_SECONDS: Final = 1.0
 _LONG_PLANNING_SECONDS: Final = 2.0
 
 _MIN_GIVE_UP_SECONDS: Final = 0.25
-_GIVE_UP_FACTOR: Final = {True: 3.0, False: 3.0 * _ESTIMATE_ERROR}
-"""Multiple of the native time after which the device is given up, by whether that time is known."""
+_LATE_FACTOR: Final = {True: 3.0, False: _ESTIMATE_ERROR}
+"""Multiple of the native time after which the device is given up, or joins the database, by whether
+that time is known; it joins sooner if it was expected to be ready by then."""
 
 _MIN_JOIN_SECONDS: Final = 0.25
 """The device does not join a database that answers within this time."""
-
-_JOIN_FACTOR: Final = {True: 3.0, False: _ESTIMATE_ERROR}
-"""Multiple of the native time after which the device joins the database, by whether that time is
-known; sooner if the device was expected to be ready by then."""
 
 _NOISE_SECONDS: Final = {True: 0.0003, False: 0.002}
 """Smaller differences (seconds) count as noise, by whether both times are measured. The device is
@@ -70,14 +75,14 @@ def judge_by_cost(given: RouteInput) -> Verdict:
     observed = given.observed
     known = observed.native is not None
     slack = _NOISE_SECONDS[known and observed.device is not None]
-    engine = "gpu" if device <= native + slack or _should_retry_device(observed) else "native"
+    engine = "gpu" if device <= native + slack or _should_try_device(given, native) else "native"
     if _should_try_database(given, device):
         engine = "native"
-    device_limit = max(_MIN_GIVE_UP_SECONDS, _GIVE_UP_FACTOR[known] * native)
+    device_limit = max(_MIN_GIVE_UP_SECONDS, _LATE_FACTOR[known] * native)
     if observed.given_up is not None:
         engine = "gpu" if _should_retry_after(observed, native) else "native"
         device_limit = min(device_limit, _RETRY_FACTOR * observed.given_up)
-    native_limit = max(_MIN_JOIN_SECONDS, min(device, _JOIN_FACTOR[known] * native))
+    native_limit = max(_MIN_JOIN_SECONDS, min(device, _LATE_FACTOR[known] * native))
     return Verdict(
         engine,
         _sentence(given, device, native),
@@ -92,25 +97,37 @@ def judge_by_cost(given: RouteInput) -> Verdict:
 def _should_try_database(given: RouteInput, device: float) -> bool:
     """True if the database should plan a text that the device has always answered.
 
-    With a cached plan the database may be faster. The number of future runs is unknown, so it is
-    tried once the accumulated loss on the device exceeds the cost of planning.
+    With a cached plan the database may be faster.
     """
     observed = given.observed
     if observed.planned or observed.device is None:
         return False
     again = native_seconds(replace(given, observed=replace(observed, planned=True)))
-    lost = observed.device_runs * (device - again)
-    return lost > _planning(given)
+    return _is_paid(observed.device_runs, device - again, _planning(given))
 
 
-def _should_retry_device(observed: Observed) -> bool:
-    """True if the device should run again a text that the database answers slightly faster."""
-    if observed.device is None or observed.native is None:
+def _should_try_device(given: RouteInput, native: float) -> bool:
+    """True if the device should run a text that the database answers as fast or faster.
+
+    A later run may be faster: the first one compiles, and the times may come from a busy moment.
+    """
+    observed = given.observed
+    if observed.native is None:
         return False
-    return (
-        _is_retry_run(observed.native_runs)
-        and observed.device < observed.native + _RETRY_MARGIN_SECONDS
-    )
+    if observed.device is None:
+        warm = observed.pace.device * estimated_device_seconds(given)
+        once = device_seconds(given) - warm
+        return _is_paid(1 + observed.native_runs, native - warm, once)
+    late = observed.device - observed.native
+    return late < _RETRY_MARGIN_SECONDS and _is_retry_run(observed.native_runs)
+
+
+def _is_paid(runs: int, loss: float, once: float) -> bool:
+    """True if the loss of each run so far amounts to what the other engine needs once.
+
+    The number of future runs is unknown: so at most twice the smaller of both costs is paid.
+    """
+    return runs * loss > once
 
 
 def _should_retry_after(observed: Observed, native: float) -> bool:
@@ -146,7 +163,8 @@ def is_worth_learning(given: RouteInput) -> bool:
             return False
     # Use the estimate, not the measured time, which may come from a cold or busy server.
     physical = given.physical
-    least = max(_SHORTEST_SECONDS, physical.native_seconds / _ESTIMATE_ERROR)
+    native = observed.pace.native * physical.native_seconds
+    least = max(_SHORTEST_SECONDS, native / _ESTIMATE_ERROR)
     if _is_retry_run(observed.device_runs):
         least = _SHORTEST_SECONDS  # its rates may have been measured while it was busy
     is_short = observed.device < _LEARNABLE_SECONDS
@@ -155,11 +173,40 @@ def is_worth_learning(given: RouteInput) -> bool:
 
 def device_seconds(given: RouteInput) -> float:
     """Seconds from `run` to the last value, on the device."""
-    observed, physical = given.observed, given.physical
+    observed = given.observed
+    pace, estimated = observed.pace, estimated_device_seconds(given)
+    expected = pace.device * estimated
     if observed.given_up is not None:
         return given.once + max(observed.given_up, observed.device or 0.0)
     if observed.device is not None:
-        return given.once + observed.device
+        # The estimate counts as one more run: other programs only ever add to a time.
+        lucky = observed.device_runs == _RUNS_BEFORE_LEARNING
+        return given.once + (min(observed.device, expected) if lucky else observed.device)
+    if observed.device_first is not None:
+        # A first run also compiles, and makes what is kept for later ones.
+        first = observed.device_first
+        least = 0.0 if _is_retry_run(observed.native_runs) else first / _COLD_FACTOR
+        return given.once + min(first, max(expected, least))
+    return given.once + pace.first * (estimated + _device_planning(given))
+
+
+def expected_seconds(given: RouteInput) -> Expected:
+    """The estimates, not corrected by any measured time."""
+    return Expected(
+        estimated_device_seconds(given),
+        _device_planning(given),
+        given.physical.native_seconds,
+        given.physical.planning_seconds,
+    )
+
+
+def _device_planning(given: RouteInput) -> float:
+    return given.first + given.physical.device.prepare_seconds * (1 + given.shape[1])
+
+
+def estimated_device_seconds(given: RouteInput) -> float:
+    """Seconds of a repeated run on the device, at its rates."""
+    physical = given.physical
     rates, server, rows = physical.device, physical.server, physical.root.rows
     seconds = physical.device_seconds + given.sent_bytes / rates.sent_bytes_per_second
     # The probe runs concurrently.
@@ -167,12 +214,7 @@ def device_seconds(given: RouteInput) -> float:
     if physical.entity_columns and not given.entities_known:
         seconds += server.round_trip_seconds
         seconds += rows * physical.entity_columns / server.entities_per_second
-    if observed.device_first is not None:
-        # A first run also compiles, and makes what is kept for later ones.
-        first = observed.device_first
-        least = 0.0 if _is_retry_run(observed.native_runs) else first / _COLD_FACTOR
-        return given.once + min(first, max(seconds, least))
-    return given.once + seconds + rates.prepare_seconds * (1 + given.shape[1])
+    return seconds
 
 
 def native_seconds(given: RouteInput) -> float:
@@ -182,7 +224,7 @@ def native_seconds(given: RouteInput) -> float:
         return max(observed.native_given_up, observed.native or 0.0)
     if observed.native is not None:
         return observed.native
-    seconds, planning = given.physical.native_seconds, _planning(given)
+    seconds, planning = observed.pace.native * given.physical.native_seconds, _planning(given)
     if observed.native_first is not None:
         # Before the device has been measured, a slow first run is taken for planning.
         is_measured = observed.device is not None or observed.native_first > _LONG_PLANNING_SECONDS
@@ -194,7 +236,7 @@ def native_seconds(given: RouteInput) -> float:
 
 
 def _planning(given: RouteInput) -> float:
-    return given.physical.planning_seconds
+    return given.observed.pace.planning * given.physical.planning_seconds
 
 
 def _sentence(given: RouteInput, device: float, native: float) -> str:

@@ -26,8 +26,8 @@ class RouteInput:
         entities_known: True if the snapshot has all properties of the entities in the result.
         observed: Earlier times of the same text.
         probes: Round trips that an answer of the device needs.
-        once: Seconds that this run takes longer on the device than a repeated one: to open it, to
-            copy the graph, and to compile what a new text needs.
+        once: Seconds until the device is open and holds the graph.
+        first: Seconds that the first run of a text takes besides, to compile what it needs.
         sent_bytes: Estimated bytes of a streamed data graph that the query sends to the device.
     """
 
@@ -38,6 +38,7 @@ class RouteInput:
     observed: Observed = field(default_factory=Observed)
     probes: int = 1
     once: float = 0.0
+    first: float = 0.0
     sent_bytes: float = 0.0
 
 

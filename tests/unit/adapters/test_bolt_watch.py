@@ -9,6 +9,7 @@ class Connection:
     def __init__(self):
         self.kills = 0
         self.killed = threading.Event()
+        self._closing = False
 
     def kill(self):
         self.kills += 1
@@ -36,6 +37,7 @@ def test_the_connection_is_cut_after_the_time_limit():
     with watch.over(Session(connection), 0.05) as guard:
         assert connection.killed.wait(30)
         assert guard.fired
+        assert not connection._closing, "the driver gives up all connections to this server"
     watch.close()
     assert not watchers()
 
@@ -131,6 +133,7 @@ def test_a_connection_is_cut_at_once_if_asked_for():
             guard.fire_soon()
             assert connection.killed.wait(30)
             assert guard.fired
+        assert connection._closing, "the driver would log an error"
     kills = connection.kills
     assert wait_until_no_watchers()
     assert connection.kills == kills, "nobody watches it after the block"

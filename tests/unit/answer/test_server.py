@@ -452,6 +452,38 @@ def test_the_device_joins_with_properties_that_the_snapshot_lacks(open_answers):
     assert result.values() == [["Ann", 1999], ["Ann", 2001]]
 
 
+def test_missing_properties_are_read_after_other_background_work(open_answers):
+    opened = open_answers(router=FakeRouter(native=0.0))
+    may_end = threading.Event()
+    assert opened.keeper.in_background(lambda: may_end.wait(60))
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "native"
+    assert "properties of the snapshot are read in the background" in result.summary.reason
+    assert not opened.server.count("properties")
+    may_end.set()
+    assert soon(lambda: ask(opened, KNOWS).summary.engine == "gpu")
+    assert opened.keeper.wait(60)
+    assert opened.server.count("properties") == 2, "each key is read once"
+
+
+def test_a_device_that_joins_waits_for_a_snapshot_that_is_being_read(open_answers):
+    opened = open_answers(router=joining_router())
+    ask(opened, KNOWS, "gpu").values()
+    may_end, native = threading.Event(), opened.server.run_native
+
+    def unanswered(*arguments, **options):
+        opened.server.commit(without=[22])  # the snapshot is too old, and its reading goes on
+        assert opened.keeper.in_background(lambda: may_end.wait(60))
+        threading.Timer(0.3, may_end.set).start()
+        opened.server.during_native = lambda: until_cancelled(opened.server.cancellation)
+        return native(*arguments, **options)
+
+    opened.server.run_native = unanswered
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "gpu"
+    assert result.values() == [["Ann", 1999]]
+
+
 @pytest.mark.parametrize("text", ["CREATE (n) RETURN n", "MATCH (n", "CALL db.labels()"])
 def test_the_device_joins_only_what_it_can_answer(open_answers, text):
     opened = open_answers(router=joining_router())
