@@ -1,5 +1,7 @@
 """A cluster of two processes, and what its tests share."""
 
+import gc
+
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
@@ -11,8 +13,9 @@ from gpugda.match.exchange import ExchangeLimits
 
 @pytest.fixture(scope="module")
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as made:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made:
         yield made
+    gc.collect()  # what Dask leaves warns here, where that is ignored, and not in another test
 
 
 @pytest.fixture(scope="module")

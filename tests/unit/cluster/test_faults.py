@@ -3,6 +3,7 @@
 Functions for workers are nested, so that they are sent by value: workers do not know this module.
 """
 
+import gc
 import os
 import signal
 import subprocess
@@ -48,10 +49,11 @@ def healthy(client):
 def own():
     """A cluster for a test that breaks it, and its client."""
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as made,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made,
         Client(made, set_as_default=False) as client,
     ):
         yield made, client
+    gc.collect()
 
 
 @pytest.fixture
@@ -138,22 +140,11 @@ def test_all_workers_are_gone(own, divided, source, expected):
 
 def test_the_scheduler_is_gone(divided, source, expected, tmp_path):
     file = tmp_path / "scheduler.json"
-    common = ["--scheduler-file", str(file), "--no-dashboard"]
-    dask = [sys.executable, "-m", "distributed.cli"]
-    scheduler = subprocess.Popen(
-        [*dask[:2], "distributed.cli.dask_scheduler", "--port", "0", *common]
-    )
-    worker = subprocess.Popen(
-        [
-            *dask[:2],
-            "distributed.cli.dask_worker",
-            "--nthreads",
-            "1",
-            *common,
-            "--death-timeout",
-            "30",
-        ]
-    )
+    known = ["--scheduler-file", str(file), "--no-dashboard"]
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1:0"]
+    scheduler = subprocess.Popen([*dask, *known])
+    dask = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny"]
+    worker = subprocess.Popen([*dask, *known, "--death-timeout", "60"])
     try:
         with Client(scheduler_file=str(file), set_as_default=False, timeout=180) as client:
             client.wait_for_workers(1, timeout=180)
