@@ -34,7 +34,7 @@ _SEEDED, _WALKED = "stwig", "gowalla"
 """Recipes whose name seeds all graphs, and on which random walks make a pattern."""
 _FIRST_RUNS: Final = 2
 """Runs that compile, copy and plan, and do not count."""
-_START_SECONDS: Final = 120.0
+_START_SECONDS: Final = 20.0
 """Time for all devices to take part in a query."""
 _TASKS: Final = re.compile(r"exchange: .* in (\d+) tasks;")
 _PLACE: Final = re.compile(r"[;,] ([^,;]+?): (\d+) in ([\d.e+-]+) s")

@@ -57,6 +57,8 @@ _SURE_SECONDS: Final = 1.0
 """Seconds on several places from which one place is certainly slower."""
 _TRIALS: Final = 2
 """Runs of each form before both are compared."""
+_SHARES: Final = 2
+"""Tasks per place of a count by vectors: they are equal, and each weighs all nodes first."""
 _NO_LIMIT: Final = 1e9
 """Seconds that a task without a deadline gets: work without one cannot be cancelled."""
 
@@ -349,7 +351,7 @@ class Exchange:
         assert isinstance(self._matcher, Engine)
         times = self._times(plan, Masks({}, {}))
         if self._pays(plan, times):
-            until, count = _until(deadline), self._count_of_tasks(times)
+            until, count = _until(deadline), _SHARES * self._places.count
             shares = [Share(number, count) for number in range(count)]
             tasks = [VectorTask(self._matcher.name, vectors, each, until) for each in shares]
             try:
