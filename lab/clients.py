@@ -50,7 +50,7 @@ CLIENTS: Final = {
         Client(
             "langchain-neo4j",
             "tests/integration_tests",
-            ("pytest", "pytest-asyncio", "pytest-socket"),
+            ("pytest", "pytest-asyncio", "pytest-cov", "pytest-socket"),
             ("--allow-hosts=127.0.0.1,::1,localhost",),
         ),
     )
