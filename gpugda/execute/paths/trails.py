@@ -25,6 +25,8 @@ __all__ = ["Level", "adjacency_of", "renumbered", "trails", "without_relationshi
 _MAX_VALUES = 1 << 19
 """Most relationships of all paths in a window."""
 _MIN_ROWS = 1 << 10
+_LONG = 16
+"""More relationships than this are compared at once; of fewer, one after another is faster."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,9 +189,23 @@ def _longer(
     fresh = np.ones(len(paths), dtype=np.bool_)
     if avoids is not None:
         fresh = avoids(level.rows[paths], taken)
-    for column in () if repeats else range(level.relationships.shape[1]):
-        fresh &= level.relationships[paths, column] != taken
+    if not repeats:
+        fresh &= _are_new(level.relationships, paths, taken)
     kept = np.flatnonzero(fresh)
     paths, entries, taken = paths[kept], entries[kept], taken[kept]
     walked = np.concatenate([level.relationships[paths], taken[:, None]], axis=1)
     return Level(level.rows[paths], adjacency.neighbours[entries], walked)
+
+
+def _are_new(
+    walked: NDArray[np.uint32], paths: NDArray[np.int64], taken: NDArray[np.uint32]
+) -> NDArray[np.bool_]:
+    """True where a path does not contain the relationship that it takes next."""
+    length = walked.shape[1]
+    if length > _LONG:  # one call instead of one per column
+        result: NDArray[np.bool_] = (walked[paths] != taken[:, None]).all(axis=1)
+        return result
+    fresh = np.ones(len(paths), dtype=np.bool_)
+    for column in range(length):
+        fresh &= walked[paths, column] != taken
+    return fresh

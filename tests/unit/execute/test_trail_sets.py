@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from every_trail import trails_from
 
+import gpugda
 from gpugda.data.adjacency import Adjacency
 from gpugda.data.runs import offsets_of
 from gpugda.execute.paths.trail_sets import TrailSets, met_again, numbered, trail_sets
@@ -114,3 +115,13 @@ def test_shared_relationships(length: int) -> None:
     assert fresh(*asked).tolist() == [
         row % 20 not in (*left[row], *right[row]) for row in range(200)
     ]
+
+
+def test_long_trails_use_no_relationship_twice():
+    ring = [(node, (node + 1) % 40) for node in range(40)]
+    text = "MATCH p = (a {id: 0})-[*]->(b) RETURN length(p), b.id"
+    with gpugda.connect(gpugda.graph(relationships=[*ring, (20, 20)], type="R")) as graph:
+        found = sorted(graph.run(text, engine="gpu").values())
+        expected = sorted(graph.run(text, engine="reference").values())
+    assert found == expected
+    assert max(length for length, _ in found) == 41
