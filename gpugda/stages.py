@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Callable, Generator, MutableMapping
 
-__all__ = ["Stage"]
+__all__ = ["Stage", "timed"]
+
+_T = TypeVar("_T")
 
 
 class Stage:
@@ -33,3 +36,15 @@ class Stage:
     def __exit__(self, *error: object) -> None:
         taken = time.perf_counter() - self._started
         self._timings[self._name] = self._timings.get(self._name, 0.0) + taken
+
+
+def timed(chunks: Generator[_T], spent: Callable[[float], object]) -> Generator[_T]:
+    """Yields what a generator yields; ``spent`` gets the seconds that each of its steps took."""
+    with closing(chunks):
+        while True:
+            started = time.perf_counter()
+            chunk = next(chunks, None)
+            spent(time.perf_counter() - started)
+            if chunk is None:
+                return
+            yield chunk

@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 
 from gpugda.data.integer_sets import nodes_of
 from gpugda.errors import MemoryLimitError
-from gpugda.match.candidates.label_words import program_bits
-from gpugda.match.candidates.selections import bitmap_of
+from gpugda.match.candidates.label_words import passing_bits
+from gpugda.match.candidates.selections import bitmap_of_nodes
 from gpugda.match.embeddings import Embeddings, Masks, StrategyReport
 from gpugda.match.engine import Engine
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import node_text
 from gpugda.match.special.tasks import Share
 from gpugda.plan.plan import StepKind
+from gpugda.stages import timed
 from gpugda.types import value
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ __all__ = [
     "nbytes_of",
 ]
 
-_DEGREES: Final = "relationships of each node"
 _TIMES: Final = "exchange times"
 """Key of an entry kept with a plan."""
 _SURE_SECONDS: Final = 1.0
@@ -282,8 +282,12 @@ class Places(Protocol):
 
 def expect(plan: Plan, seconds: float) -> Times:
     """The times of the latest run of a pattern, or the expected time."""
-    known: _KnownTimes = plan.kept.setdefault(_TIMES, _KnownTimes(Times(seconds)))
-    return known.latest
+    return _known_times(plan, seconds).latest
+
+
+def _known_times(plan: Plan, expected: float) -> _KnownTimes:
+    known: _KnownTimes = plan.kept.setdefault(_TIMES, _KnownTimes(Times(expected)))
+    return known
 
 
 @dataclass(slots=True)
@@ -367,28 +371,16 @@ class Exchange:
         self,
         plan: Plan,
         masks: Masks,
-        need: Groups,
+        need: Groups | Rows,
         report: StrategyReport,
         deadline: float | None = None,
     ) -> Generator[Embeddings]:
         """See `Matcher.groups`: the caller merges equal groups of different tasks."""
-        return self._rows(self._task(plan, masks, need, deadline), report)
-
-    def embeddings(
-        self,
-        plan: Plan,
-        masks: Masks,
-        need: Rows,
-        report: StrategyReport,
-        deadline: float | None = None,
-    ) -> Generator[Embeddings]:
-        """See `Matcher.embeddings`."""
-        return self._rows(self._task(plan, masks, need, deadline), report)
-
-    def _rows(self, whole: Task, report: StrategyReport) -> Generator[Embeddings]:
-        times = self._times(whole.plan, whole.masks)
-        if not self._pays(whole.plan, times):
-            yield from _timed(whole.chunks(self._matcher, report), times)
+        whole, times = self._task(plan, masks, need, deadline), self._times(plan, masks)
+        if not self._pays(plan, times):
+            seconds: list[float] = []
+            yield from timed(whole.chunks(self._matcher, report), seconds.append)
+            times.note(sum(seconds), divided=False)
             return
         seed = seed_of(whole.plan)
         with closing(self._divided(whole, report, times)) as answers:
@@ -398,12 +390,14 @@ class Exchange:
                     # Rows of two tasks differ in their seeds, which are perhaps not read.
                     yield replace(chunk, distinct=chunk.distinct and seed in chunk.nodes)
 
+    embeddings = groups
+    """See `Matcher.embeddings`."""
+
     def _task(self, plan: Plan, masks: Masks, need: Need, deadline: float | None) -> Task:
         return Task(self._matcher.name, plan, masks, need, deadline)
 
     def _times(self, plan: Plan, masks: Masks) -> Times:
-        known: _KnownTimes = plan.kept.setdefault(_TIMES, _KnownTimes(Times(0.0)))
-        return known.of(masks)
+        return _known_times(plan, 0.0).of(masks)
 
     def _pays(self, plan: Plan, times: Times) -> bool:
         return (
@@ -443,26 +437,13 @@ class Exchange:
         self, bound: BoundQuery, masks: Masks, seed: int, count: int
     ) -> list[NDArray[np.uint32]]:
         """Bitmaps of the parts of the seeds."""
-        graph, labels, divide = self._graph, bound.nodes[seed].labels, self._places.limits.divide
-        bits = masks.nodes.get(seed)
-        if labels:
-            labelled = program_bits(labels, self._matcher.graph)
-            bits = labelled if bits is None else bits & labelled
-        seeds = np.arange(graph.node_count) if bits is None else nodes_of(bits)
-        seeds = seeds[seeds < graph.node_count]
+        seeds = nodes_of(passing_bits(bound, masks, seed, self._matcher.graph))
         if not len(seeds):
             return []
-        degrees = graph.cached_node_numbers(_DEGREES, self._degrees)
-        parts: list[NDArray[np.uint32]] = []
-        for part in divide(seeds, degrees[seeds].astype(np.int64) + 1, count):
-            flags = np.zeros(graph.node_count, dtype=np.bool_)
-            flags[part] = True
-            parts.append(bitmap_of(flags))
-        return parts
-
-    def _degrees(self) -> NDArray[np.uint32]:
-        both = self._graph.outgoing.degrees(), self._graph.incoming.degrees()
-        return (both[0] + both[1]).astype(np.uint32)
+        work = self._graph.degrees_of((None, None))[seeds].astype(np.int64) + 1
+        parts = self._places.limits.divide(seeds, work, count)
+        nodes = self._graph.node_count
+        return [bitmap_of_nodes(each.astype(np.uint32), nodes) for each in parts]
 
     @property
     def _graph(self) -> DataGraph:
@@ -493,16 +474,3 @@ def _sum(answers: Generator[Answer]) -> int:
 def _with(masks: Masks, node: int, bits: NDArray[np.uint32]) -> Masks:
     # Strategies expect the masks in the order of their query nodes.
     return replace(masks, nodes=dict(sorted({**masks.nodes, node: bits}.items())))
-
-
-def _timed(chunks: Generator[Embeddings], times: Times) -> Generator[Embeddings]:
-    seconds = 0.0
-    with closing(chunks):
-        while True:
-            started = time.perf_counter()
-            chunk = next(chunks, None)
-            seconds += time.perf_counter() - started
-            if chunk is None:
-                break
-            yield chunk
-    times.note(seconds, divided=False)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gpugda.data.integer_sets import has_nodes, nodes_of
 from gpugda.data.runs import TypeFilter, positions
+from gpugda.match.candidates.label_words import evaluated
+from gpugda.match.candidates.selections import rarest_label
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Walked", "may_walk", "neighbours_of", "walk"]
 
-_BITS: Final = 32
 _MOST_STEPS: Final = 32
 """Relationships of a pattern; ordering more takes longer than launching them."""
 
@@ -196,19 +198,12 @@ class _Walk:
     def _candidates(self, node: BoundNode) -> _Indexes:
         """A superset of a node's candidates."""
         words = self._masks.nodes.get(node.position)
-        if words is None:
-            words = self._rarest_label(node)
+        if words is None and (label := rarest_label(node, self._graph)) is not None:
+            words = self._graph.label_bits(label)
         if words is not None:
-            return _set_bits(words)
+            return nodes_of(words).astype(np.uint32)
         self._spend(self._graph.node_count)
         return np.arange(self._graph.node_count, dtype=np.uint32)
-
-    def _rarest_label(self, node: BoundNode) -> NDArray[np.uint32] | None:
-        if any(operation not in (LabelOp.LABEL, LabelOp.AND) for operation, _ in node.labels):
-            return None
-        labels = [label for operation, label in node.labels if operation is LabelOp.LABEL]
-        rarest = min(labels, key=self._graph.statistics.nodes_with, default=None)
-        return None if rarest is None else self._graph.label_bits(rarest)
 
     # ------------------------------------------------------------------ steps
     def _follow(self, found: Walked, arrow: BoundRelationship) -> None:
@@ -231,7 +226,7 @@ class _Walk:
             columns = zip(*parts, strict=True)
             places, others, arrows = (np.concatenate(each) for each in columns)
         words = self._masks.relationships.get(arrow.position)
-        kept = None if words is None else _has_bit(words, arrows)
+        kept = None if words is None else has_nodes(words, arrows)
         if closes:
             meets = others == found.nodes[end][places]
             kept = meets if kept is None else kept & meets
@@ -267,7 +262,7 @@ class _Walk:
         """Keeps the rows whose node has the labels, and passes the predicates."""
         node, indexes = self._pattern.nodes[position], found.nodes[position]
         words = self._masks.nodes.get(position)
-        fits = None if words is None else _has_bit(words, indexes)
+        fits = None if words is None else has_nodes(words, indexes)
         if node.labels:
             labelled = self._has_labels(node, indexes)
             fits = labelled if fits is None else fits & labelled
@@ -275,23 +270,15 @@ class _Walk:
             found.keep(np.flatnonzero(fits))
 
     def _has_labels(self, node: BoundNode, indexes: _Indexes) -> NDArray[np.bool_]:
-        stack: list[NDArray[np.bool_]] = []
-        for operation, label in node.labels:
-            match operation:
-                case LabelOp.LABEL:
-                    stack.append(_has_bit(self._graph.label_bits(label), indexes))
-                case LabelOp.ANY:
-                    offsets = self._graph.label_offsets
-                    stack.append(offsets[indexes + 1] > offsets[indexes])
-                case LabelOp.NONE:
-                    stack.append(np.zeros(len(indexes), dtype=np.bool_))
-                case LabelOp.NOT:
-                    stack.append(~stack.pop())
-                case LabelOp.AND:
-                    stack.append(stack.pop() & stack.pop())
-                case LabelOp.OR:
-                    stack.append(stack.pop() | stack.pop())
-        return stack.pop()
+        def flags_of(operation: LabelOp, label: int) -> NDArray[np.bool_]:
+            if operation is LabelOp.LABEL:
+                return has_nodes(self._graph.label_bits(label), indexes)
+            if operation is LabelOp.NONE:
+                return np.zeros(len(indexes), dtype=np.bool_)
+            offsets = self._graph.label_offsets
+            return offsets[indexes + 1] > offsets[indexes]
+
+        return evaluated(node.labels, flags_of)
 
     def _test(self, found: Walked) -> None:
         """Keeps the rows that pass the tests of what is bound now; each is tested once."""
@@ -315,20 +302,6 @@ def _is_bound(test: RowTest, found: Walked) -> bool:
 def _taken(part: _Entries, kept: NDArray[np.intp]) -> _Entries:
     places, others, arrows = part
     return places[kept], others[kept], arrows[kept]
-
-
-def _has_bit(words: NDArray[np.uint32], indexes: _Indexes) -> NDArray[np.bool_]:
-    bits: NDArray[np.bool_] = (words[indexes >> 5] >> (indexes & 31) & 1).astype(np.bool_)
-    return bits
-
-
-def _set_bits(words: NDArray[np.uint32]) -> _Indexes:
-    """Positions of the bits that are set, ascending."""
-    some = np.flatnonzero(words)
-    bits = np.unpackbits(words[some].view(np.uint8), bitorder="little")
-    places = np.flatnonzero(bits)
-    found: _Indexes = (some[places >> 5] * _BITS + (places & 31)).astype(np.uint32)
-    return found
 
 
 def neighbours_of(

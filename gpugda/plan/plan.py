@@ -231,6 +231,11 @@ class Plan:
         """The plan for a later state of its graph, without what runs recorded in `kept`."""
         return replace(self, kept={})
 
+    @property
+    def joined_rows(self) -> float:
+        """Estimated rows of all steps of the join."""
+        return sum(step.cardinality for step in self.steps)
+
     @cached_property
     def steps(self) -> tuple[PlanStep, ...]:
         """The estimated matching order; a strategy may choose another from counted candidates."""

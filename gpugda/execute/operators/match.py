@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import weakref
 from abc import abstractmethod
 from contextlib import closing, contextmanager
@@ -34,6 +33,7 @@ from gpugda.plan.tree_text import pattern_text
 from gpugda.query.ast import Variable
 from gpugda.query.query_graph import OutputColumn, Query
 from gpugda.query.shapes import variable_names
+from gpugda.stages import Stage
 from gpugda.types import NOWHERE
 
 if TYPE_CHECKING:
@@ -182,12 +182,11 @@ class Match(PatternOperator):
     # -------------------------------------------------------------- rows
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         plan = self.plan_on(context.graph, context.strategy.name)
-        report, deadline = context.report_of(self), context.deadline
-        found = masked(plan, context.graph, context.values, report, deadline)
+        report = context.report_of(self)
+        found = masked(plan, context.graph, context.values, report, context.deadline)
         if not self.children:
             yield from self._all(plan, () if found is None else self._alone(found, context))
             return
-        given = context.graph, context.strategy, context.values, report, deadline
         selected: Selected | None = None
         for batch in in_batches(self.children[0].batches(context), context.enough):
             if found is None or batch.row_count == 0:
@@ -197,7 +196,7 @@ class Match(PatternOperator):
             if walked is not None:
                 yield walked
                 continue
-            selected = selected or compared(found, *given)
+            selected = selected or self._compared(found, context)
             yield from self._joined(plan, selected, batch, context)
 
     def _alone(self, found: Selected, context: ExecutionContext) -> Iterable[Embeddings]:
@@ -209,9 +208,11 @@ class Match(PatternOperator):
             oriented = self._oriented(found.plan, context)
             if oriented is not None:
                 return oriented
+        return self._embeddings(self._compared(found, context), context)
+
+    def _compared(self, found: Selected, context: ExecutionContext) -> Selected:
         report, deadline = context.report_of(self), context.deadline
-        given = context.graph, context.strategy, context.values, report, deadline
-        return self._embeddings(compared(found, *given), context)
+        return compared(found, context.graph, context.strategy, context.values, report, deadline)
 
     # -------------------------------------------------------------- without a launch
     def _walked(
@@ -227,10 +228,9 @@ class Match(PatternOperator):
         if self._skipped:
             self._skipped -= 1
             return None
-        report, started = context.report_of(self), time.perf_counter()
-        walked = walk(bound, found.masks, context.graph, most, given)
-        taken = time.perf_counter() - started
-        report.timings["join"] = report.timings.get("join", 0.0) + taken
+        report = context.report_of(self)
+        with Stage(report.timings, "join"):
+            walked = walk(bound, found.masks, context.graph, most, given)
         if walked is None:
             self._skipped = _SKIPPED
         else:

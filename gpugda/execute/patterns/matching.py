@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from gpugda.expressions.parameters import Parameters
 from gpugda.match.candidates.push_comparisons import push_comparisons
 from gpugda.match.candidates.redundant_tests import drop_redundant_tests
 from gpugda.match.candidates.selections import mask_query
+from gpugda.stages import Stage
 from gpugda.types import value
 
 if TYPE_CHECKING:
@@ -149,9 +149,8 @@ def masked(
     verdict = evaluate_constants(bound, parameters)
     if bound.no_rows is not None or verdict is Verdict.FALSE:
         return None
-    started = time.perf_counter()
-    masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
-    _note_masks(report, started)
+    with Stage(report.timings, "masks"):
+        masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
     check_deadline(deadline)
     if verdict is Verdict.NULL and rest.residuals == bound.constants:
         return None
@@ -172,21 +171,15 @@ def compared(
         QueryTimeoutError: The deadline passed.
     """
     plan, masks, rest = selected.plan, selected.masks, selected.rest
-    started = time.perf_counter()
-    if strategy.compares and rest is plan.bound:
-        pushed, left = push_comparisons(rest, graph, parameters, masks)
-        # Otherwise rows are compared on the host.
-        if sum(each.nbytes for each in pushed.keys) <= strategy.limit * _SHARE_FOR_KEYS:
-            masks, rest = pushed, left
-    plan = drop_redundant_tests(plan, masks)
-    _note_masks(report, started)
+    with Stage(report.timings, "masks"):
+        if strategy.compares and rest is plan.bound:
+            pushed, left = push_comparisons(rest, graph, parameters, masks)
+            # Otherwise rows are compared on the host.
+            if sum(each.nbytes for each in pushed.keys) <= strategy.limit * _SHARE_FOR_KEYS:
+                masks, rest = pushed, left
+        plan = drop_redundant_tests(plan, masks)
     check_deadline(deadline)
     return Selected(plan, masks, rest)
-
-
-def _note_masks(report: StrategyReport, started: float) -> None:
-    taken = time.perf_counter() - started
-    report.timings["masks"] = report.timings.get("masks", 0.0) + taken
 
 
 def check_possible(plan: Plan) -> None:

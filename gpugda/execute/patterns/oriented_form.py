@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -16,6 +16,7 @@ from gpugda.match.registry import oriented_query, plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.plan.counting.problem import may_be_cycle
 from gpugda.plan.pattern.orient import OrientedQuery, may_orient
+from gpugda.stages import timed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -81,18 +82,7 @@ def timing_batches(
     if isinstance(need, Rows) and need.enough is not None:
         yield from chunks
         return
-    seconds = 0.0
-    try:
-        with closing(chunks):
-            while True:
-                started = time.perf_counter()
-                chunk = next(chunks, None)
-                seconds += time.perf_counter() - started
-                if chunk is None:
-                    break
-                yield chunk
-    finally:
-        add_unoriented_seconds(plan, graph, seconds, need)
+    yield from timed(chunks, lambda seconds: add_unoriented_seconds(plan, graph, seconds, need))
 
 
 def may_be_oriented(bound: BoundQuery) -> bool:
@@ -186,8 +176,4 @@ def plan_upwards(upwards: DataGraph, plan: Plan, query: OrientedQuery, need: Nee
 
 
 def _saves_rows(made: Plan, plan: Plan) -> bool:
-    return not made.declined and _rows(made) < _rows(plan)
-
-
-def _rows(plan: Plan) -> float:
-    return sum(step.cardinality for step in plan.steps)
+    return not made.declined and made.joined_rows < plan.joined_rows

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpugda.data.integer_sets import has_nodes, nodes_of, unique_values
-from gpugda.match.candidates.label_words import program_bits
-from gpugda.match.candidates.selections import bitmap_of
+from gpugda.match.candidates.label_words import passing_bits
+from gpugda.match.candidates.selections import bitmap_of_nodes
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Rows, asks_for_one_node
 from gpugda.match.report import node_text, one_order_text
@@ -136,9 +136,7 @@ class _Search:
             text = f"{node_text(self._bound, node)} with a match among {hubs} nodes of most "
             self._report.steps.append(f"{text}relationships: {len(reached):,} rows")
             yield Embeddings(len(reached), {node: reached}, {}, distinct=True)
-            flags = np.zeros(self._graph.node_count, dtype=np.bool_)
-            flags[reached] = True
-            left = left & ~bitmap_of(flags)
+            left = left & ~bitmap_of_nodes(reached, self._graph.node_count)
             if not left.any():
                 return
             plan = self._expecting(number, node, left)
@@ -232,25 +230,18 @@ class _Search:
         kept = kept[has_nodes(bits, kept)]
         if len(kept) < count:
             kept = ranked[has_nodes(bits, ranked)]
-        flags = np.zeros(self._graph.node_count, dtype=np.bool_)
-        flags[kept[:count]] = True
-        return bitmap_of(flags)
+        return bitmap_of_nodes(kept[:count], self._graph.node_count)
 
     def _ranked(self) -> NDArray[np.uint32]:
         return np.argsort(-self._degrees(), kind="stable").astype(np.uint32)
 
-    def _degrees(self) -> NDArray[np.int64]:
+    def _degrees(self) -> NDArray[np.float64]:
         """Number of relationships of each node."""
-        degrees: NDArray[np.int64] = self._graph.outgoing.degrees().astype(np.int64)
-        degrees += self._graph.incoming.degrees()
-        return degrees
+        return self._graph.degrees_of((None, None))
 
     def _bits(self, position: int) -> NDArray[np.uint32]:
         """The nodes that pass a query node's labels and predicates."""
-        mask, labels = self._masks.nodes.get(position), self._bound.nodes[position].labels
-        if mask is None:
-            mask = bitmap_of(np.ones(self._graph.node_count, dtype=np.bool_))
-        return mask & program_bits(labels, self._strategy.graph) if labels else mask
+        return passing_bits(self._bound, self._masks, position, self._strategy.graph)
 
     def _count(self, position: int) -> int:
         return int(np.bitwise_count(self._bits(position)).sum())

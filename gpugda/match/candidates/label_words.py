@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
 from gpugda.device.graph.device_graph import ANY_LABEL
 from gpugda.device.launch.query_words import LABEL_STACK
+from gpugda.match.candidates.selections import bitmap_of
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,7 +21,16 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery
 
-__all__ = ["all_node_masks", "label_words", "labels_read", "program_bits"]
+__all__ = [
+    "all_node_masks",
+    "evaluated",
+    "label_words",
+    "labels_read",
+    "passing_bits",
+    "program_bits",
+]
+
+_Bits = TypeVar("_Bits", np.uint32, np.bool_)
 
 _ANY: Final = LabelOp.ANY  # looked up once: enum access is slow compared with its use here
 _LABELS: Final = (LabelOp.LABEL, LabelOp.ANY)
@@ -83,15 +93,37 @@ def all_node_masks(
 
 def program_bits(program: _LabelProgram, graph: DeviceGraph) -> NDArray[np.uint32]:
     """``uint32[words]``: nodes that pass a label program; bits past the last node may be set."""
-    stack: list[NDArray[np.uint32]] = []
-    for operation, label in program:
+
+    def bits_of(operation: LabelOp, label: int) -> NDArray[np.uint32]:
         if operation is LabelOp.NONE:
-            stack.append(np.zeros(graph.words, dtype=np.uint32))
-        elif operation in (LabelOp.LABEL, LabelOp.ANY):
-            stack.append(graph.label_bits(_bitmap_of(operation, label)))
-        elif operation is LabelOp.NOT:
+            return np.zeros(graph.words, dtype=np.uint32)
+        bits: NDArray[np.uint32] = graph.label_bits(_bitmap_of(operation, label))
+        return bits
+
+    return evaluated(program, bits_of)
+
+
+def evaluated(
+    program: _LabelProgram, bits_of: Callable[[LabelOp, int], NDArray[_Bits]]
+) -> NDArray[_Bits]:
+    """What a label program makes of the bits, or flags, of ``LABEL``, ``ANY`` and ``NONE``."""
+    stack: list[NDArray[_Bits]] = []
+    for operation, label in program:
+        if operation is LabelOp.NOT:
             stack.append(~stack.pop())
-        else:
+        elif operation in (LabelOp.AND, LabelOp.OR):
             last, first = stack.pop(), stack.pop()
             stack.append(first & last if operation is LabelOp.AND else first | last)
+        else:
+            stack.append(bits_of(operation, label))
     return stack[0]
+
+
+def passing_bits(
+    bound: BoundQuery, masks: Masks, position: int, graph: DeviceGraph
+) -> NDArray[np.uint32]:
+    """``uint32[words]``: nodes that pass a query node's labels and predicates."""
+    mask, labels = masks.nodes.get(position), bound.nodes[position].labels
+    if mask is None:
+        mask = bitmap_of(np.ones(graph.graph.node_count, dtype=np.bool_))
+    return mask & program_bits(labels, graph) if labels else mask

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.values.property_store import CachedMask
 
-__all__ = ["bitmap_of", "make_masks", "mask_query"]
+__all__ = ["bitmap_of", "bitmap_of_nodes", "make_masks", "mask_query", "rarest_label"]
 
 _FEW = 16
 """A label is selective if fewer than one in this many nodes has it."""
@@ -196,15 +196,18 @@ class _MaskMaker:
         )
 
 
-def _labelled(node: BoundNode, graph: DataGraph) -> NDArray[np.uint32] | None:
-    """The nodes of the rarest label that the node must have; None unless they are few."""
+def rarest_label(node: BoundNode, graph: DataGraph) -> int | None:
+    """The rarest of the labels that a node must have; None if it needs none, or one of several."""
     if any(operation not in (LabelOp.LABEL, LabelOp.AND) for operation, _ in node.labels):
         return None
     labels = [label for operation, label in node.labels if operation is LabelOp.LABEL]
-    if not labels:
-        return None
-    count, label = min((graph.statistics.nodes_with(label), label) for label in labels)
-    if count * _FEW > graph.node_count:
+    return min(labels, key=graph.statistics.nodes_with, default=None)
+
+
+def _labelled(node: BoundNode, graph: DataGraph) -> NDArray[np.uint32] | None:
+    """The nodes of the rarest label that the node must have; None unless they are few."""
+    label = rarest_label(node, graph)
+    if label is None or graph.statistics.nodes_with(label) * _FEW > graph.node_count:
         return None
     bits = graph.label_bits(label).view(np.uint8)
     flags = np.unpackbits(bits, count=graph.node_count, bitorder="little")
@@ -214,6 +217,11 @@ def _labelled(node: BoundNode, graph: DataGraph) -> NDArray[np.uint32] | None:
 def bitmap_of(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
     """A bitmap: flag ``i`` is bit ``i % 32`` of word ``i // 32``."""
     return _bitmap(flags, len(flags), None)
+
+
+def bitmap_of_nodes(nodes: NDArray[np.uint32], count: int) -> NDArray[np.uint32]:
+    """A bitmap of ``count`` nodes with the bits of these."""
+    return _bitmap(True, count, nodes)
 
 
 def _bitmap(kept: Flags, count: int, rows: NDArray[np.uint32] | None) -> NDArray[np.uint32]:

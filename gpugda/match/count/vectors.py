@@ -29,8 +29,6 @@ from gpugda.plan.counting.vector_plan import GraphShape, VectorPlan, plan_vector
 from gpugda.plan.join.join_order import connected_components
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
@@ -84,19 +82,17 @@ def chosen_vectors(plan: Plan, graph: DataGraph, intersection: str) -> VectorCou
     if not may_use_vectors(bound) or not is_unrestricted(bound):
         return None
     least, has_messages = _MIN_ROWS[intersection], intersection == "lists"
-    if _rows(plan, range(len(bound.nodes))) < least:
+    rows = plan.joined_rows
+    if rows < least:
         return None
     found = find_vectors(bound, graph)
+    # A GPU joins cycles that meet at one node apart, and multiplies their sums.
     if found is None or (has_messages and found.plan.is_separable):
         return None
-    # A GPU joins cycles that meet at one node apart, and sends what hangs at them as messages.
-    rows = _rows(plan, found.plan.core if has_messages else range(len(bound.nodes)))
+    if has_messages:  # what hangs at cycles is no part of the join
+        core = found.plan.core
+        rows = sum(step.cardinality for step in plan.steps if step.position in core)
     return found if rows >= max(least, found.plan.cost * _MIN_GAIN) else None
-
-
-def _rows(plan: Plan, nodes: Container[int]) -> float:
-    """Estimated rows of a join, of the steps that bind these query nodes."""
-    return sum(step.cardinality for step in plan.steps if step.position in nodes)
 
 
 def run_vectors(
