@@ -87,7 +87,7 @@ kernel void count_cliques(
     ulong sum = 0, work = 0;
     for (uint word = get_local_id(0); word < FILTER / 32; word += GROUP_SIZE) filter[word] = 0;
     for (ulong group_work = 0; group_work < max_work;) {
-        if (get_local_id(0) == 0) next_task = atomic_inc(counters);
+        if (get_local_id(0) == 0) next_task = next_of_share(counters);
         barrier(CLK_LOCAL_MEM_FENCE);
         ulong begin = (ulong)next_task * task_nodes, end = min(begin + task_nodes, (ulong)node_count);
         if (begin >= node_count) break;

@@ -14,6 +14,12 @@ typedef struct {
     global const uint *outgoing_neighbours, global const uint *outgoing_starts, global const uint *outgoing_middles, \
     global const uint *incoming_neighbours, global const uint *incoming_starts, global const uint *incoming_middles
 
+/* Takes a task of a share: of every counters[2] tasks the one with the number counters[1]; counters[0] counts those
+   taken. */
+static inline uint next_of_share(volatile global uint *counters) {
+    return (uint)min((ulong)NONE, counters[1] + (ulong)atomic_inc(counters) * counters[2]);
+}
+
 #define OUTGOING_RANKED {outgoing_neighbours, outgoing_starts, outgoing_middles}
 #define INCOMING_RANKED {incoming_neighbours, incoming_starts, incoming_middles}
 

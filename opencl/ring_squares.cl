@@ -148,7 +148,7 @@ kernel void count_ring_squares(
     local ulong of_items[GROUP_SIZE];
     ulong sum = 0, work = 0;
     for (ulong group_work = 0; group_work < max_work;) {
-        if (get_local_id(0) == 0) next_task = atomic_inc(counters);
+        if (get_local_id(0) == 0) next_task = next_of_share(counters);
         barrier(CLK_LOCAL_MEM_FENCE);
         ulong begin = first + (ulong)next_task * task_nodes, end = min(begin + task_nodes, (ulong)node_count);
         if (begin >= node_count) break;

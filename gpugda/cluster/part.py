@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,7 @@ from distributed import get_worker
 from gpugda.deadline import cancelled_by, working_until
 from gpugda.errors import DeviceError, MemoryLimitError, QueryTimeoutError, SourceError
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.exchange import Task, VectorTask
+from gpugda.match.exchange import ShareTask, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,18 +62,18 @@ class Part(NamedTuple):
     Args:
         version: The client's version of gpugda.
         seconds: Until the deadline.
-        what: A task by vectors; or strategy, pattern, masks and need, and the masks of nodes.
+        what: A share of a count; or strategy, pattern, masks and need, and the masks of nodes.
     """
 
     version: str
     seconds: float
-    what: VectorTask | tuple[str, BoundQuery, Masks, Need, dict[int, Bits]]
+    what: ShareTask | tuple[str, BoundQuery, Masks, Need, dict[int, Bits]]
 
     def task(self, opened: OpenGraph) -> AnyTask:
         """The task on a worker's graph."""
         until = time.monotonic() + self.seconds
-        if isinstance(self.what, VectorTask):
-            return VectorTask(self.what.strategy, self.what.vectors, self.what.share, until)
+        if isinstance(self.what, ShareTask):
+            return replace(self.what, deadline=until)
         strategy, bound, masks, need, bits = self.what
         nodes = {place: each.whole() for place, each in bits.items()}
         whole = type(masks)(nodes, masks.relationships, masks.comparisons, masks.keys)
@@ -82,7 +83,7 @@ class Part(NamedTuple):
 def part_of(task: AnyTask, deadline: float) -> Part:
     """A task as it is sent."""
     seconds = deadline - time.monotonic()
-    if isinstance(task, VectorTask):
+    if isinstance(task, ShareTask):
         return Part(version("gpugda"), seconds, task)
     masks = task.masks
     bits = {place: Bits.of(each) for place, each in masks.nodes.items()}

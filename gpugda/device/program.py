@@ -157,6 +157,8 @@ _ONLY_FOR = {
     "triangles.cl": "marks",
     "upward_lists.cl": "lists",
     "upward_triangles.cl": "lists",
+    "vector_batches.cl": "lists",
+    "vector_steps.cl": "marks",
 }
 _ON_DEMAND = (
     "kept_",

@@ -24,7 +24,7 @@ from gpugda.match.embeddings import Embeddings, Masks, StrategyReport
 from gpugda.match.engine import Engine
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import node_text
-from gpugda.match.special.tasks import Share
+from gpugda.match.share import WHOLE, Share
 from gpugda.plan.plan import StepKind
 from gpugda.stages import timed
 from gpugda.types import value
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.count.vectors import VectorCount
     from gpugda.match.matcher import Matcher
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery, Plan
@@ -45,8 +44,8 @@ __all__ = [
     "ExchangeLimits",
     "Places",
     "Running",
+    "ShareTask",
     "Task",
-    "VectorTask",
     "expect",
     "nbytes_of",
 ]
@@ -58,13 +57,13 @@ _SURE_SECONDS: Final = 1.0
 _TRIALS: Final = 2
 """Runs of each form before both are compared."""
 _SHARES: Final = 2
-"""Tasks per place of a count by vectors: they are equal, and each weighs all nodes first."""
+"""Tasks per place of a shared count: they are equal, and each weighs all nodes first."""
 _NO_LIMIT: Final = 1e9
 """Seconds that a task without a deadline gets: work without one cannot be cancelled."""
 
 Nodes: TypeAlias = NDArray[np.int64]
 Answer: TypeAlias = int | list[Embeddings]
-AnyTask: TypeAlias = "Task | VectorTask"
+AnyTask: TypeAlias = "Task | ShareTask"
 
 
 def by_work(seeds: Nodes, work: NDArray[np.int64], parts: int) -> list[Nodes]:
@@ -180,18 +179,18 @@ class Task:
 
 
 @value(frozen=True, slots=True, eq=False)
-class VectorTask:
-    """A count by vectors, from a share of the pinned nodes.
+class ShareTask:
+    """A share of a count by vectors or in ranked lists.
 
     Args:
         strategy: Name of the strategy.
-        vectors: How the pattern is counted.
-        share: The pinned nodes.
+        counted: How the pattern is counted.
+        share: The part of it that is counted.
         deadline: Time of ``time.monotonic``.
     """
 
     strategy: str
-    vectors: VectorCount
+    counted: SharedCount
     share: Share
     deadline: float | None
 
@@ -199,15 +198,26 @@ class VectorTask:
         """The count.
 
         Raises:
-            MemoryLimitError: There is no room for the vectors.
+            MemoryLimitError: There is no room for it.
         """
-        from gpugda.match.count.vectors import run_vectors  # few patterns
-
         assert isinstance(matcher, Engine)
-        found = run_vectors(self.vectors, matcher, report, self.deadline, self.share)
+        found = self.counted.count_share(matcher, report, self.deadline, self.share)
         if found is None:
-            raise MemoryLimitError("there is no room for the vectors of a count")
+            raise MemoryLimitError("there is no room for what a count needs")
         return found
+
+
+class SharedCount(Protocol):
+    """How a pattern is counted of which each share can be counted by itself."""
+
+    @property
+    def wraps(self) -> int | None:
+        """The number modulo which counts of shares add up; None if they just add up."""
+
+    def count_share(
+        self, engine: Engine, report: StrategyReport, deadline: float | None, share: Share = WHOLE
+    ) -> int | None:
+        """The count of a share; None if there is no room."""
 
 
 class Running(Protocol):
@@ -318,7 +328,7 @@ def seeds_text(plan: Plan) -> str:
 
 
 def pins_text(plan: Plan) -> str:
-    """The pinned nodes of a count by vectors, for people."""
+    """The nodes of a shared count, for people."""
     return f"pinned nodes of a pattern of {len(plan.bound.nodes)} nodes"
 
 
@@ -346,26 +356,25 @@ class Exchange:
         times.note(time.perf_counter() - started, divided=False)
         return found
 
-    def count_vectors(
-        self, plan: Plan, vectors: VectorCount, report: StrategyReport, deadline: float | None
+    def count_shares(
+        self, plan: Plan, counted: SharedCount, report: StrategyReport, deadline: float | None
     ) -> int | None:
-        """The count of a pattern by vectors; None without room."""
-        from gpugda.match.count.vectors import run_vectors  # few patterns
-
+        """The count of a pattern; None without room."""
         assert isinstance(self._matcher, Engine)
         times = self._times(plan, Masks({}, {}))
         if self._pays(plan, times):
             until, count = _until(deadline), _SHARES * self._places.count
             shares = [Share(number, count) for number in range(count)]
-            tasks = [VectorTask(self._matcher.name, vectors, each, until) for each in shares]
+            tasks = [ShareTask(self._matcher.name, counted, each, until) for each in shares]
             try:
-                return _sum(self._answers(tasks, pins_text(plan), report, until, times))
+                found = _sum(self._answers(tasks, pins_text(plan), report, until, times))
+                return found if counted.wraps is None else found % counted.wraps
             except MemoryLimitError:
                 return None
         started = time.perf_counter()
-        found = run_vectors(vectors, self._matcher, report, deadline)
+        whole = counted.count_share(self._matcher, report, deadline)
         times.note(time.perf_counter() - started, divided=False)
-        return found
+        return whole
 
     def groups(
         self,

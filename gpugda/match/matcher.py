@@ -13,6 +13,7 @@ from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
 from gpugda.match.need import Count
 from gpugda.match.run import Kernels, Run
+from gpugda.match.share import WHOLE
 from gpugda.plan.join.matching_order import matching_order
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Masks, StrategyReport
     from gpugda.match.fetching import HostTable
     from gpugda.match.need import Groups, Need, Rows
+    from gpugda.match.share import Share
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
     from gpugda.plan.variables import Variable
 
@@ -247,11 +249,13 @@ class Matcher(ABC):
         )
 
     @contextmanager
-    def running(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
+    def running(
+        self, report: StrategyReport, deadline: float | None, share: Share = WHOLE
+    ) -> Iterator[Run]:
         """Yields the context in which one query runs; its arrays are freed at the end."""
         with self._graph.use(), self._workspace() as workspace:
             before, placement = workspace.taken - self._graph.nbytes, self.placement()
-            run = Run(self._kernels, self._graph, workspace, report, deadline, placement)
+            run = Run(self._kernels, self._graph, workspace, report, deadline, placement, share)
             try:
                 with run.at_end:
                     yield run

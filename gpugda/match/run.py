@@ -13,6 +13,7 @@ from gpugda.device.launch.join import Join
 from gpugda.device.launch.path_levels import PathKernels
 from gpugda.device.launch.primitives import PrefixSum
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.match.share import WHOLE, Share
 from gpugda.stages import Stage
 from gpugda.types import value
 
@@ -61,6 +62,7 @@ class Run:
         report: Filled while running.
         deadline: ``time.monotonic()`` at which to give up, or None.
         placement: Where the data graph's relationships are.
+        share: The part of the work of a kernel that this run does.
         at_end: Callbacks to run when the query ends, whether it succeeds or fails.
     """
 
@@ -70,6 +72,7 @@ class Run:
     report: StrategyReport
     deadline: float | None
     placement: Placement
+    share: Share = WHOLE
     at_end: ExitStack = field(default_factory=ExitStack)
 
     def check_deadline(self) -> None:

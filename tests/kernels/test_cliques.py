@@ -35,7 +35,7 @@ def counted(context, workspace, graph, size, max_work):
     words = GROUPS * kernels.group_words(lists)
     tasks = CycleTasks.new(workspace, words, nodes, max_work, GROUPS)
     workspace.fill(tasks.scratch, 0xFFFFFFFF)
-    task_nodes = kernels.task_nodes(nodes, GROUPS)
+    task_nodes = kernels.task_nodes(nodes)
     while int(workspace.download(tasks.counters)[0]) * task_nodes < nodes:
         kernels.count(lists, size, GROUPS, tasks)
     device_graph.close()

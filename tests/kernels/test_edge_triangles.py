@@ -32,7 +32,7 @@ def counted(context, workspace, graph, max_work):
     device_graph, nodes = DeviceGraph(context, graph), graph.node_count
     lists = ranked_lists(context, workspace, device_graph, 0, undirected=True)
     kernels = EdgeTriangleKernels(context)
-    groups, task_nodes = kernels.max_groups, kernels.task_nodes(nodes, kernels.max_groups)
+    groups, task_nodes = kernels.max_groups, kernels.task_nodes(nodes)
     edges = kernels.zeros(workspace, lists)
 
     def walked(launch):

@@ -49,10 +49,7 @@ def counted(context, workspace, graph, weights, max_work, with_loops=False):
     tasks = CycleTasks.new(workspace, 1, nodes, max_work, kernels.max_groups)
     loops = lists.loops if with_loops else None
     looks_up = max(graph.parallel_counts()) > 1
-    while (
-        int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes, kernels.max_groups)
-        < nodes
-    ):
+    while int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes) < nodes:
         kernels.count(lists, weights, tasks, loops, looks_up=looks_up)
     device_graph.close()
     return tasks.total(workspace)

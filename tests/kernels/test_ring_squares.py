@@ -61,7 +61,7 @@ def counted(context, workspace, graph, undirected, max_work, first=0, nodes_toge
             together = range(begin, min(begin + nodes_together, first))
             kernels.batch(lists, paths, together, marks, tasks.totals)
         assert not workspace.download(marks)[: nodes_together * nodes].any()
-    task_nodes = kernels.task_nodes(nodes, GROUPS)
+    task_nodes = kernels.task_nodes(nodes)
     while int(workspace.download(tasks.counters)[0]) * task_nodes < nodes - first:
         kernels.count(lists, first, GROUPS, tasks)
     kernels.correct(lists, tasks.totals)

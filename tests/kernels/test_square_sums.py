@@ -24,7 +24,7 @@ def summed(context, workspace, graph, words, listed, max_work, node_masks, relat
     matrix = workspace.upload(np.concatenate(node_masks or [np.zeros(1, dtype=np.uint32)]))
     uploaded = workspace.upload(np.array(words, dtype=np.uint32))
     square = SquareArrays(arrays, matrix, uploaded, nodes, BEFORE, len(listed), sums, BEFORE)
-    tasks = -(-len(listed) // kernels.task_nodes(len(listed), GROUPS))
+    tasks = -(-len(listed) // kernels.task_nodes(len(listed)))
     while int(workspace.download(counters)[0]) < tasks:
         kernels.sum(square, GROUPS, max_work, scratch, counters)
     kernels.correct(square, odd_ends)

@@ -31,7 +31,7 @@ def counted(context, workspace, graph, weights, max_work, bounds):
     looks_up = max(graph.parallel_counts()) > 1
     for number, lowest in enumerate(parts):
         for middle in parts[: number + 1]:
-            workspace.fill(tasks.counters, 0)
+            tasks.start_again(workspace)
             whole = lowest.high - lowest.low
             while int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(whole) < whole:
                 kernels.count(on_device, lowest, middle, weights, tasks, looks_up=looks_up)

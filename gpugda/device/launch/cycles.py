@@ -84,6 +84,10 @@ class CycleTasks:
             workspace.fill(each, 0)
         return cls(counters, scratch, nodes, max_work, totals)
 
+    def start_again(self, workspace: Workspace) -> None:
+        """No task is taken; totals stay."""
+        workspace.write(self.counters, np.zeros(1, dtype=np.uint32))
+
     def total(self, workspace: Workspace, *, whole: bool = False) -> int:
         """The sum of the totals, modulo 2**64 unless ``whole``; releases the arrays."""
         totals = workspace.download(self.totals)
@@ -117,7 +121,8 @@ class GroupTasks:
 
     groups_per_unit: ClassVar[int]
     """Work groups per compute unit that keep the device busy."""
-    tasks_per_group: ClassVar[int] = 256
+    tasks: ClassVar[int] = 1 << 18
+    """Tasks that work groups take, if there are enough nodes: the same for devices of any size."""
     max_task_nodes: ClassVar[int] = 16
 
     def __init__(self, context: DeviceContext) -> None:
@@ -128,9 +133,9 @@ class GroupTasks:
         """The number of work groups that keeps the device busy."""
         return self._context.info.compute_units * self.groups_per_unit
 
-    def task_nodes(self, nodes: int, groups: int) -> int:
-        """Nodes of a task, if ``groups`` work groups share ``nodes`` nodes."""
-        return share_of_nodes(nodes, groups, self.tasks_per_group, self.max_task_nodes)
+    def task_nodes(self, nodes: int) -> int:
+        """Nodes of a task."""
+        return max(1, min(self.max_task_nodes, nodes // self.tasks))
 
 
 class CycleKernels:
@@ -450,7 +455,7 @@ class SquareArrays:
 class SquareSumKernels(GroupTasks):
     """Adds up squares by the node at position 0."""
 
-    groups_per_unit, tasks_per_group, max_task_nodes = 4, 64, 64
+    groups_per_unit, tasks, max_task_nodes = 4, 1 << 15, 64
 
     def __init__(self, context: DeviceContext) -> None:
         super().__init__(context)
@@ -494,7 +499,7 @@ class SquareSumKernels(GroupTasks):
             arrays.nodes,
             arrays.first,
             arrays.listed,
-            self.task_nodes(arrays.listed, groups),
+            self.task_nodes(arrays.listed),
             max_work,
             scratch,
             counters,

@@ -54,7 +54,7 @@ class CliqueKernels(GroupTasks):
             groups: The number of work groups.
             tasks: The tasks; for each group `group_words` of scratch.
         """
-        whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.max_work)
+        whom = (lists.nodes, self.task_nodes(lists.nodes), tasks.max_work)
         words = self.group_words(lists)
         arrays = (tasks.scratch, tasks.counters, tasks.totals)
         self._count.launch_groups(groups, *lists.arguments, *whom, size, words, *arrays)
@@ -125,7 +125,7 @@ class EdgeTriangleKernels(GroupTasks):
     def _whom(
         self, lists: RankedLists, edges: EdgeTriangles, tasks: CycleTasks
     ) -> tuple[object, ...]:
-        share = self.task_nodes(lists.nodes, self.max_groups)
+        share = self.task_nodes(lists.nodes)
         counts = (lists.nodes, share, tasks.max_work)
         return (*lists.arguments, *counts, *edges, tasks.counters)
 
@@ -184,7 +184,7 @@ class RankedTriangleKernels(GroupTasks):
             looks_up: True if nodes may have parallel relationships.
         """
         groups = self.max_groups
-        whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.max_work)
+        whom = (lists.nodes, self.task_nodes(lists.nodes), tasks.max_work)
         arrays = (tasks.counters, tasks.totals)
         if loops is None:
             how = (weights, looks_up)
@@ -324,7 +324,7 @@ class RingSquareKernels(GroupTasks):
             tasks: The tasks; for each group one word of scratch per node.
             carried: As of `batch`.
         """
-        task_nodes = self.task_nodes(lists.nodes, groups)
+        task_nodes = self.task_nodes(lists.nodes)
         how = (lists.is_undirected, carried is not None)
         whom = (first, lists.nodes, *how, task_nodes, tasks.max_work)
         arrays = (tasks.scratch, tasks.counters, tasks.totals, carried)

@@ -23,6 +23,7 @@ from gpugda.match.need import Count, Groups
 from gpugda.match.report import oriented_text
 from gpugda.match.special.cliques import count_cliques
 from gpugda.match.special.composed import count_composed
+from gpugda.match.special.ranked_counts import ranked_count
 from gpugda.match.special.ranked_triangles import count_triangles
 from gpugda.match.special.ring_squares import count_ring
 from gpugda.match.tuple_counts import TupleCounts, multiply_counts
@@ -60,22 +61,28 @@ def count_oriented(
         parameters: Parameter values by name.
         report: Filled during the run.
         deadline: Time of ``time.monotonic``.
-        exchange: Divides counts by vectors between several places; None if there is only one.
+        exchange: Divides counts between several places; None if there is only one.
 
     Raises:
         Any error of the strategy's ``count``.
     """
     if not isinstance(strategy, Engine):
         return None
-    found = _ranked_count(plan.bound, graph, strategy, report, deadline)
+    found = None
+    if exchange is not None:
+        ranked = ranked_count(plan.bound, strategy)
+        if ranked is not None:
+            found = exchange.count_shares(plan, ranked, report, deadline)
+    if found is None:
+        found = _ranked_count(plan.bound, graph, strategy, report, deadline)
     if found is None and may_use_vectors(plan.bound):
-        from gpugda.match.count.vectors import chosen_vectors, run_vectors  # few patterns
+        from gpugda.match.count.vectors import chosen_vectors  # few patterns
 
         vectors = chosen_vectors(plan, graph, strategy.graph.context.profile.intersection)
         if vectors is not None and exchange is not None:
-            found = exchange.count_vectors(plan, vectors, report, deadline)
+            found = exchange.count_shares(plan, vectors, report, deadline)
         elif vectors is not None:
-            found = run_vectors(vectors, strategy, report, deadline)
+            found = vectors.count_share(strategy, report, deadline)
     query = oriented_query_of(plan, graph) if found is None else None
     if query is None:
         return found

@@ -1,4 +1,4 @@
-"""Vector plans as programs of the kernel ``vector_steps.cl``, with bounds of their numbers."""
+"""Vector plans as programs of ``vector_steps.cl`` and ``vector_batches.cl``, with bounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gpugda.device.launch.query_words import NONE
-from gpugda.device.launch.vector_steps import ProgramShape
+from gpugda.device.launch.vector_steps import ListBase, ProgramShape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +65,9 @@ class VectorProgram:
     Args:
         words: The instructions, see the kernel.
         shape: Its sizes.
+        lists: How the nodes of each list are found.
+        steps: Per instruction, its position in the words, and the list whose nodes it reads; None
+            for the pinned node itself.
         coefficients: Per term.
         weights: How many weights per node there are.
         loops: Pairs of a power of the number of self-loops, and the weights multiplied with it.
@@ -73,6 +76,8 @@ class VectorProgram:
 
     words: NDArray[np.uint32]
     shape: ProgramShape
+    lists: tuple[ListBase, ...]
+    steps: tuple[tuple[int, int | None], ...]
     coefficients: tuple[int, ...]
     weights: int
     loops: tuple[tuple[int, int], ...]
@@ -127,6 +132,9 @@ class _Encoder:
     bounds: Bounds
     undirected: bool = field(kw_only=True)
     words: list[int] = field(default_factory=list)
+    steps: list[tuple[int, int | None]] = field(default_factory=list)
+    bases: list[ListBase] = field(default_factory=list)
+    pulled_lists: int = 0
     lists: list[int] = field(default_factory=list)  # of each vector
     sizes: list[_Size] = field(default_factory=list)  # of each vector
     known: dict[object, int] = field(default_factory=dict)  # vectors
@@ -153,11 +161,18 @@ class _Encoder:
             self._encode_sum(product, into)
         count = max(self.lists, default=-1) + 1
         _require(count <= _MAX_LISTS)
-        words = [*self.words, _END, len(plan.terms), *terms, *self.lists]
+        numbers = [self.lists[:at].count(each) for at, each in enumerate(self.lists)]
+        words = [*self.words, _END, len(plan.terms), *terms, *self.lists, *numbers]
         below_only = all(any(map(_is_below, rooted.sums)) for rooted, _ in plan.terms)
+        bases = [
+            each._replace(vectors=self.lists.count(place)) for place, each in enumerate(self.bases)
+        ]
+        shape = ProgramShape(len(self.lists), count, len(plan.terms), below_only, self.pulled_lists)
         return VectorProgram(
             np.array(words, dtype=np.uint32),
-            ProgramShape(len(self.lists), count, len(plan.terms), below_only),
+            shape,
+            tuple(bases),
+            tuple(self.steps),
             tuple(times for _, times in plan.terms),
             len(self.weights),
             tuple(self.loops),
@@ -182,7 +197,8 @@ class _Encoder:
         longest, between = self.bounds.longest, self.bounds.between
         if vector.source is None:
             number = self._new(key, _Size(between * factor, longest * factor))
-            self.words += [_START, number, self.lists[number], *edge]
+            self._add_step(None, [_START, number, self.lists[number], *edge])
+            self.bases.append(ListBase(None, edge[0], vector.below))
             return number
         source = self._made(vector.source)
         most, total = self.sizes[source]
@@ -192,7 +208,8 @@ class _Encoder:
         )
         number = self._new(key, size)
         of_vector = number, self.lists[number], source, self.lists[source]
-        self.words += [_PUSH, *of_vector, *edge]
+        self._add_step(self.lists[source], [_PUSH, *of_vector, *edge])
+        self.bases.append(ListBase(self.lists[source], edge[0], vector.below))
         return number
 
     def _pull(self, base: int, pull: Pull) -> int:
@@ -203,7 +220,10 @@ class _Encoder:
             number = self._new(key, _Size(most, most * self.bounds.entries), self.lists[base])
             edge = self._edge(pull.powers)
             below = int(pull.source.below)
-            self.words += [_PULL, number, self.lists[number], source, *edge, below]
+            self.pulled_lists |= 1 << self.lists[source]
+            self._add_step(
+                self.lists[number], [_PULL, number, self.lists[number], source, *edge, below]
+            )
         return self.known[key]
 
     def _most_pulled(self, pull: Pull) -> int:
@@ -237,7 +257,8 @@ class _Encoder:
             size = _Size(size.most * most, size.total * most)
             number = self._new(key, size, self.lists[factors[0][0]])
             flat = [each for factor in factors for each in factor]
-            self.words += [_MAKE, number, self.lists[number], len(factors), *flat, weight]
+            own = self.lists[number]
+            self._add_step(own, [_MAKE, number, own, len(factors), *flat, weight])
         return self.known[key]
 
     # ------------------------------------------------------------------ sums
@@ -260,13 +281,19 @@ class _Encoder:
         flat = [each for factor in factors for each in factor]
         pull = [0, 0, 0, 0, 0]
         if fused is not None:
-            edge = self._edge(fused.powers)
-            pull = [1, self._made(fused.source), *edge, int(fused.source.below)]
+            edge, source = self._edge(fused.powers), self._made(fused.source)
+            self.pulled_lists |= 1 << self.lists[source]
+            pull = [1, source, *edge, int(fused.source.below)]
         for first in range(0, len(into), _REGISTERS_OF_SUM):
             some = into[first : first + _REGISTERS_OF_SUM]
             places = [each for pair in some for each in pair]
             list_of = self.lists[factors[0][0]]
-            self.words += [_SUM, list_of, len(factors), *flat, *pull, len(some), *places]
+            words = [_SUM, list_of, len(factors), *flat, *pull, len(some), *places]
+            self._add_step(list_of, words)
+
+    def _add_step(self, list_of: int | None, words: list[int]) -> None:
+        self.steps.append((len(self.words), list_of))
+        self.words += words
 
     # ------------------------------------------------------------------ weights
     def _weight(self, weight: NodeWeight | None) -> int:

@@ -13,11 +13,14 @@ import numpy as np
 
 from gpugda.device.launch.cycles import CycleTasks
 from gpugda.device.launch.vector_steps import VectorKernels
+from gpugda.device.launch.vector_weights import VectorWeightKernels
 from gpugda.errors import MemoryLimitError
+from gpugda.match.count.batches import counted_in_batches
 from gpugda.match.count.limits import may_use_vectors
 from gpugda.match.count.program import Bounds, VectorProgram, encode
 from gpugda.match.report import node_text
-from gpugda.match.special.tasks import WHOLE, Share, groups_with_scratch, launches
+from gpugda.match.share import WHOLE, Share
+from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.match.special.unrestricted import common_link, counted_by_rank, is_unrestricted
 from gpugda.plan.counting.quotients import (
     Link,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.count.batches import Totals
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.engine import Engine
     from gpugda.match.run import Run
@@ -41,8 +45,9 @@ if TYPE_CHECKING:
 __all__ = [
     "VectorCount",
     "chosen_vectors",
+    "count_program",
     "find_vectors",
-    "run_vectors",
+    "totals_of",
 ]
 
 _MAX_LINKS_IF_PARALLEL = 6
@@ -61,13 +66,48 @@ class VectorCount(NamedTuple):
         plan: The plan.
         programs: Its programs.
         links: The link that all relationships match.
+        longest: Upper bound of the entries of a node in both directions.
         text: What is pinned, and how many steps vectors take.
     """
 
     plan: VectorPlan
     programs: tuple[VectorProgram, ...]
     links: CommonLink
+    longest: int
     text: str
+
+    @property
+    def wraps(self) -> int | None:
+        """Counts of shares add up."""
+        return None
+
+    def count_share(
+        self,
+        engine: Engine,
+        report: StrategyReport,
+        deadline: float | None,
+        share: Share = WHOLE,
+    ) -> int | None:
+        """The number of embeddings; None without room.
+
+        Args:
+            engine: Counts.
+            report: Filled while running.
+            deadline: A time of ``time.monotonic``.
+            share: The pinned nodes from which they are counted; the counts of all shares add up.
+        """
+
+        def count(run: Run, lists: RankedLists) -> int | None:
+            try:
+                with run.workspace.reclaiming(MemoryLimitError):
+                    counts = [
+                        count_program(run, lists, each, self.longest) for each in self.programs
+                    ]
+            except MemoryLimitError:
+                return None
+            return None if None in counts else sum(each for each in counts if each is not None)
+
+        return counted_by_rank(self.links, engine, report, deadline, count, self.text, share)
 
 
 def chosen_vectors(plan: Plan, graph: DataGraph, intersection: str) -> VectorCount | None:
@@ -95,29 +135,6 @@ def chosen_vectors(plan: Plan, graph: DataGraph, intersection: str) -> VectorCou
     return found if rows >= max(least, found.plan.cost * _MIN_GAIN) else None
 
 
-def run_vectors(
-    found: VectorCount,
-    strategy: Engine,
-    report: StrategyReport,
-    deadline: float | None,
-    share: Share = WHOLE,
-) -> int | None:
-    """The number of embeddings; None without room.
-
-    ``share``: the pinned nodes from which they are counted; the counts of all shares add up.
-    """
-
-    def count(run: Run, lists: RankedLists) -> int | None:
-        try:
-            with run.workspace.reclaiming(MemoryLimitError):
-                counts = [_counted(run, lists, each, share) for each in found.programs]
-        except MemoryLimitError:
-            return None
-        return None if None in counts else sum(each for each in counts if each is not None)
-
-    return counted_by_rank(found.links, strategy, report, deadline, count, found.text)
-
-
 def find_vectors(bound: BoundQuery, graph: DataGraph) -> VectorCount | None:
     """How a pattern is counted by vectors; None if that does not apply."""
     links = common_link(bound, graph) if is_unrestricted(bound) else None
@@ -127,8 +144,11 @@ def find_vectors(bound: BoundQuery, graph: DataGraph) -> VectorCount | None:
     asked = tuple(Link(each.source, each.target, each.directed) for each in bound.relationships)
     known = _multiplicities(links, graph)
     plan = _planned(nodes, asked, known, _shape(links, graph))
-    programs = plan and _encoded(plan, _bounds(links, graph), undirected=links.undirected)
-    return VectorCount(plan, programs, links, _text(bound, plan)) if plan and programs else None
+    bounds = _bounds(links, graph)
+    programs = plan and _encoded(plan, bounds, undirected=links.undirected)
+    if not plan or not programs:
+        return None
+    return VectorCount(plan, programs, links, bounds.longest, _text(bound, plan))
 
 
 def _text(bound: BoundQuery, plan: VectorPlan) -> str:
@@ -183,40 +203,78 @@ def _bounds(links: CommonLink, graph: DataGraph) -> Bounds:
 
 
 # ------------------------------------------------------------------ on the device
-def _counted(run: Run, lists: RankedLists, program: VectorProgram, share: Share) -> int | None:
-    """What a program counts; None without room for its vectors."""
-    workspace, kernels, shape = run.workspace, VectorKernels(run.graph.context), program.shape
-    words = max(1, (shape.vectors + shape.lists) * lists.nodes)
-    besides = 8 * program.weights * lists.nodes
-    groups = groups_with_scratch(run, words, kernels.max_groups, besides)
-    if groups == 0:
+def count_program(run: Run, lists: RankedLists, program: VectorProgram, longest: int) -> int | None:
+    """What a program counts in the run's share; None without room for its vectors.
+
+    Args:
+        run: The query's run.
+        lists: Lists of the type of all relationships.
+        program: The program.
+        longest: Upper bound of the entries of a node in both directions.
+    """
+    workspace = run.workspace
+    weights = _weights(run, lists, program)
+    totals = totals_of(run, lists, program, weights, longest)
+    workspace.release(weights)
+    if totals is None:
         return None
-    weights = _weights(run, kernels, lists, program)
-    made = workspace.upload(program.words, "a program of vectors")
-    totals = groups * shape.terms
-    tasks = CycleTasks.new(workspace, groups * words, lists.nodes, _WORK_PER_LAUNCH, totals, share)
-    highs = workspace.upload(np.zeros(totals, dtype=np.uint32), "carried sums")
-    for _ in launches(run, tasks.counters, share.size(lists.nodes)):
-        kernels.count(lists, made, shape, weights, tasks, highs)
-    low, high = workspace.download(tasks.totals).tolist(), workspace.download(highs).tolist()
-    tasks.release(workspace)
-    workspace.release(weights, made, highs)
+    low, high = totals
     count, total = len(program.coefficients), 0
     for place, times in enumerate(program.coefficients):
         total += times * (sum(low[place::count]) + (sum(high[place::count]) << 64))
     return total
 
 
-def _weights(
-    run: Run, kernels: VectorKernels, lists: RankedLists, program: VectorProgram
-) -> DeviceArray:
+def totals_of(
+    run: Run, lists: RankedLists, program: VectorProgram, weights: DeviceArray, longest: int
+) -> Totals | None:
+    """The totals of each term, per group or item; None without room for its vectors.
+
+    Args: as of `count_program`, and
+        weights: ``uint64[weights][nodes]``.
+    """
+    made = run.workspace.upload(program.words, "a program of vectors")
+    if run.graph.context.profile.intersection == "lists":
+        totals = counted_in_batches(run, lists, program, made, weights, longest)
+    else:
+        totals = _by_items(run, lists, program, made, weights)
+    run.workspace.release(made)
+    return totals
+
+
+def _by_items(
+    run: Run, lists: RankedLists, program: VectorProgram, made: DeviceArray, weights: DeviceArray
+) -> Totals | None:
+    """Work items take pinned nodes."""
+    workspace, shape, kernels = run.workspace, program.shape, VectorKernels(run.graph.context)
+    words = max(1, (shape.vectors + shape.lists) * lists.nodes)
+    items = groups_with_scratch(run, words, kernels.item_count)
+    if items == 0:
+        return None
+    totals = items * shape.terms
+    tasks = CycleTasks.new(
+        workspace, items * words, lists.nodes, _WORK_PER_LAUNCH, totals, run.share
+    )
+    highs = workspace.upload(np.zeros(totals, dtype=np.uint32), "carried sums")
+    for _ in launches(run, tasks.counters, run.share.size(lists.nodes)):
+        kernels.count(lists, made, shape, weights, tasks, highs)
+    low, high = workspace.download(tasks.totals).tolist(), workspace.download(highs).tolist()
+    tasks.release(workspace)
+    workspace.release(highs)
+    return low, high
+
+
+def _weights(run: Run, lists: RankedLists, program: VectorProgram) -> DeviceArray:
+    kernels = VectorWeightKernels(run.graph.context)
     count = max(1, program.weights * lists.nodes)
     weights = run.workspace.allocate(count, np.uint64, "weights of nodes")
     run.workspace.fill(weights, 1)
+    loops = lists.loops
     for power, target in program.loops:
-        assert lists.loops is not None  # otherwise no pattern has loops
-        kernels.loop_weights(lists.loops, lists.nodes, power, target, weights)
+        if loops is None:
+            loops = run.workspace.upload(np.zeros(lists.nodes, dtype=np.uint32), "loops by rank")
+        kernels.loops(loops, lists.nodes, power, target, weights)
     for each in program.pulled:
         places = each.source, each.to
-        kernels.pull_weights(lists, each.sides, each.more, places, weights)
+        kernels.pull(lists, each.sides, each.more, places, weights)
     return weights

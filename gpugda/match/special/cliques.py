@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugda.device.launch.cycles import CycleTasks
 from gpugda.device.launch.ranked_cycles import CliqueKernels
+from gpugda.match.share import WHOLE
 from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.match.special.unrestricted import (
     CommonLink,
@@ -25,16 +26,17 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.engine import Engine
     from gpugda.match.run import Run
+    from gpugda.match.share import Share
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["cliques_in", "count_cliques"]
+__all__ = ["cliques_in", "count_cliques", "find_clique"]
 
 _SIZES = (4, 5)
 _WORK_PER_LAUNCH = 1 << 24
 _MAX_CLIQUES, _MAX_COUNT = 1 << 64, 1 << 63
 
 
-def _find(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
+def find_clique(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
     """The link that all relationships of the clique match; None if the query is no clique.
 
     Also None if two nodes of the graph have parallel relationships, or a node has two self-loops:
@@ -66,13 +68,14 @@ def count_cliques(
     strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
+    share: Share = WHOLE,
 ) -> int | None:
     """The number of embeddings; None if this method does not apply, or has no room.
 
     Args: as of `count_oriented`, and
         bound: The pattern.
     """
-    links = _find(bound, graph) if ranked_lists_apply(graph, strategy) else None
+    links = find_clique(bound, graph) if ranked_lists_apply(graph, strategy) else None
     if links is None:
         return None
     size = len(bound.nodes)
@@ -83,7 +86,7 @@ def count_cliques(
         found = None if cliques is None else factorial(size) * cliques
         return None if found is None or found >= _MAX_COUNT else found
 
-    return counted_by_rank(links, strategy, report, deadline, count, said)
+    return counted_by_rank(links, strategy, report, deadline, count, said, share)
 
 
 def cliques_in(run: Run, lists: RankedLists, size: int) -> int | None:
@@ -101,8 +104,9 @@ def cliques_in(run: Run, lists: RankedLists, size: int) -> int | None:
     groups = groups_with_scratch(run, words, kernels.max_groups)
     if groups == 0:
         return None
-    tasks = CycleTasks.new(workspace, groups * words, lists.nodes, _WORK_PER_LAUNCH, groups)
-    task_count = -(-lists.nodes // kernels.task_nodes(lists.nodes, groups))
+    nodes = lists.nodes
+    tasks = CycleTasks.new(workspace, groups * words, nodes, _WORK_PER_LAUNCH, groups, run.share)
+    task_count = run.share.size(-(-nodes // kernels.task_nodes(nodes)))
     for _ in launches(run, tasks.counters, task_count):
         kernels.count(lists, size, groups, tasks)
     return tasks.total(workspace)

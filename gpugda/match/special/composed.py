@@ -171,7 +171,7 @@ def _tasks(run: Run, lists: RankedLists, kernels: EdgeTriangleKernels) -> CycleT
 
 
 def _task_count(lists: RankedLists, kernels: EdgeTriangleKernels) -> int:
-    return -(-lists.nodes // kernels.task_nodes(lists.nodes, kernels.max_groups))
+    return -(-lists.nodes // kernels.task_nodes(lists.nodes))
 
 
 def _ends(text: str) -> set[frozenset[int]]:

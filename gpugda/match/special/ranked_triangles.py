@@ -10,6 +10,7 @@ from gpugda.device.launch.cycles import CycleTasks
 from gpugda.device.launch.ranked_cycles import LoopWeights, RankedTriangleKernels
 from gpugda.device.launch.upward_lists import total_bytes
 from gpugda.device.memory.buffers import SMALLEST_BYTES
+from gpugda.match.share import WHOLE
 from gpugda.match.special.streamed_triangles import count_streamed, segment_size, sent_segments
 from gpugda.match.special.tasks import launches
 from gpugda.match.special.unrestricted import (
@@ -33,11 +34,19 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.engine import Engine
     from gpugda.match.run import Run
+    from gpugda.match.share import Share
     from gpugda.match.upward_lists import UpwardLists
     from gpugda.plan.plan import BoundQuery
 
 
-__all__ = ["count_triangles", "expected_triangles", "streamed_type", "triangles_in", "weights_of"]
+__all__ = [
+    "count_triangles",
+    "expected_triangles",
+    "find_triangle",
+    "streamed_type",
+    "triangles_in",
+    "weights_of",
+]
 
 _WORK_PER_LAUNCH = 1 << 24
 _MAX_COUNT = 1 << 63
@@ -89,7 +98,7 @@ def loop_weights_of(bound: BoundQuery) -> LoopWeights:
     return LoopWeights(out_out, in_in, out_in)
 
 
-def _find(bound: BoundQuery, graph: DataGraph) -> tuple[CommonLink, int] | None:
+def find_triangle(bound: BoundQuery, graph: DataGraph) -> tuple[CommonLink, int] | None:
     """The link that all relationships match, each in one direction, and the weights."""
     if not is_unrestricted(bound):
         return None
@@ -106,7 +115,7 @@ def _find(bound: BoundQuery, graph: DataGraph) -> tuple[CommonLink, int] | None:
 
 def streamed_type(bound: BoundQuery, graph: DataGraph) -> int | None:
     """The type of the lists that a graph beyond the memory limit would stream; None if none."""
-    found = _find(bound, graph)
+    found = find_triangle(bound, graph)
     return None if found is None else found[0].type_id
 
 
@@ -116,6 +125,7 @@ def count_triangles(
     strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
+    share: Share = WHOLE,
 ) -> int | None:
     """The number of embeddings; None if this method does not apply, or has no room.
 
@@ -125,7 +135,7 @@ def count_triangles(
     if not ranked_lists_apply(graph, strategy):
         return None
     is_whole = strategy.placement().is_whole
-    found = _find(bound, graph)
+    found = find_triangle(bound, graph)
     if found is None:
         return None
     links, weights = found
@@ -136,10 +146,10 @@ def count_triangles(
         return triangles_in(run, lists, weights, loop_weights=loop_weights, looks_up=looks_up)
 
     if is_whole:
-        whole = counted_by_rank(links, strategy, report, deadline, count_whole, _TEXT)
+        whole = counted_by_rank(links, strategy, report, deadline, count_whole, _TEXT, share)
         if whole is not None:
             return whole
-    if links.type_id is None:
+    if links.type_id is None or share != WHOLE:
         return None
     with strategy.running(report, deadline) as run, run.locked():
         lists = strategy.upward.lists(run, links.type_id)
@@ -193,10 +203,11 @@ def triangles_in(
     """
     kernels, workspace = RankedTriangleKernels(run.graph.context), run.workspace
     nodes, groups = lists.nodes, kernels.max_groups
-    tasks = CycleTasks.new(workspace, 1, nodes, _WORK_PER_LAUNCH, groups)
-    for _ in launches(run, tasks.counters, -(-nodes // kernels.task_nodes(nodes, groups))):
+    tasks = CycleTasks.new(workspace, 1, nodes, _WORK_PER_LAUNCH, groups, run.share)
+    task_count = run.share.size(-(-nodes // kernels.task_nodes(nodes)))
+    for _ in launches(run, tasks.counters, task_count):
         kernels.count(lists, weights, tasks, loops, looks_up=looks_up)
-    if loop_weights is not None and lists.loops is not None:
+    if loop_weights is not None and lists.loops is not None and run.share.is_first:
         kernels.add_loops(lists, loop_weights, lists.loops, tasks.totals)
     return tasks.total(workspace)
 

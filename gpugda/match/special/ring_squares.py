@@ -12,13 +12,9 @@ import numpy as np
 from gpugda.device.launch.cycles import CycleTasks
 from gpugda.device.launch.ranked_cycles import RingSquareKernels, TwoLinkPaths
 from gpugda.errors import MemoryLimitError
+from gpugda.match.share import WHOLE, Share
 from gpugda.match.special.ranked_triangles import triangles_in
-from gpugda.match.special.tasks import (
-    carried_total,
-    groups_with_scratch,
-    launches,
-    new_carries,
-)
+from gpugda.match.special.tasks import carried_total, groups_with_scratch, launches, new_carries
 from gpugda.match.special.unrestricted import (
     CommonLink,
     common_link,
@@ -109,6 +105,7 @@ def count_ring(
     strategy: Engine,
     report: StrategyReport,
     deadline: float | None,
+    share: Share = WHOLE,
 ) -> int | None:
     """The number of embeddings; None if this method does not apply, or has no room.
 
@@ -131,7 +128,7 @@ def count_ring(
             found += 4 * triangles_in(run, lists, weights, lists.loops, looks_up=not is_simple)
         return None if found is None else found % (1 << 64)
 
-    return counted_by_rank(links, strategy, report, deadline, count, said)
+    return counted_by_rank(links, strategy, report, deadline, count, said, share)
 
 
 def _counted(run: Run, lists: RankedLists, *, corrects: bool) -> int | None:
@@ -163,12 +160,12 @@ def _summed(
     if groups == 0:
         return None
     most = max(groups, kernels.walking_groups)
-    tasks = CycleTasks.new(workspace, groups * nodes, nodes, _WORK_PER_LAUNCH, most)
+    tasks = CycleTasks.new(workspace, groups * nodes, nodes, _WORK_PER_LAUNCH, most, run.share)
     first = _from_first_nodes(run, kernels, lists, tasks.totals, carried)
-    task_count = -(-(nodes - first) // kernels.task_nodes(nodes, groups))
+    task_count = run.share.size(-(-(nodes - first) // kernels.task_nodes(nodes)))
     for _ in launches(run, tasks.counters, task_count):
         kernels.count(lists, first, groups, tasks, carried)
-    if corrects:
+    if corrects and run.share.is_first:
         kernels.correct(lists, tasks.totals)
     return tasks.total(workspace, whole=carried is not None)
 
@@ -188,18 +185,20 @@ def _from_first_nodes(
             max_nodes = max(1, min(_BATCH_BYTES, workspace.available // 4) // (4 * lists.nodes))
             marks = workspace.allocate(max_nodes * lists.nodes, np.uint32, "marks of nodes")
     except MemoryLimitError:
+        if run.share != WHOLE:  # all shares must leave the same nodes
+            raise
         return 0
     workspace.fill(marks, 0)
     of_nodes = paths[0].of_nodes + paths[-1].of_nodes
-    done = 0
-    for number, nodes in enumerate(_batches(of_nodes, max_nodes)):
+    many = np.flatnonzero(of_nodes >= _MIN_PATHS)
+    last = int(many[-1]) + 1 if len(many) else 0
+    for number, nodes in enumerate(_batches(of_nodes[:last], max_nodes, run.share)):
         if number % _BATCHES_TOGETHER == 0:
             run.graph.context.finish()
             run.check_deadline()
         kernels.batch(lists, paths, nodes, marks, totals, carried)
-        done = nodes.stop
     workspace.release(marks, *(each.sums for each in paths))
-    return done
+    return last
 
 
 def _two_link_paths(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> list[TwoLinkPaths]:
@@ -212,12 +211,15 @@ def _two_link_paths(run: Run, kernels: RingSquareKernels, lists: RankedLists) ->
     return found
 
 
-def _batches(paths: NDArray[np.uint64], max_nodes: int) -> Iterator[range]:
-    """Yields ranges of nodes up to the last one with many paths; short ones if very many."""
-    many = np.flatnonzero(paths >= _MIN_PATHS)
-    last = int(many[-1]) + 1 if len(many) else 0
-    before = np.concatenate([[0], np.cumsum(paths[:last])])
-    first = 0
+def _batches(paths: NDArray[np.uint64], max_nodes: int, share: Share) -> Iterator[range]:
+    """Yields ranges of nodes; short ones if very many paths begin there.
+
+    A share has consecutive nodes, with as many paths as any other.
+    """
+    before = np.concatenate([[0], np.cumsum(paths)])
+    cuts = [int(before[-1]) * each // share.of for each in (share.number, share.number + 1)]
+    first, last = np.searchsorted(before[1:], cuts, side="left").tolist()
+    last = len(paths) if share.number + 1 == share.of else last
     while first < last:
         stop = int(np.searchsorted(before, before[first] + _PATHS_OF_BATCH, side="left"))
         stop = min(max(first + 1, stop), first + max_nodes, last)

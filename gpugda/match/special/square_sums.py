@@ -139,7 +139,7 @@ class SquareSums:
         counters = workspace.allocate(1, np.uint32, "counters")
         for each in (scratch, counters):
             workspace.fill(each, 0)
-        tasks = -(-arrays.listed // kernels.task_nodes(arrays.listed, self.groups))
+        tasks = -(-arrays.listed // kernels.task_nodes(arrays.listed))
         for _ in launches(run, counters, tasks):
             kernels.sum(arrays, self.groups, self.item_work, scratch, counters)
             yield

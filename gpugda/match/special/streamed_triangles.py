@@ -83,7 +83,7 @@ def _counted(
     for pair, following in zip(pairs, [*pairs[1:], ()], strict=True):
         segments.acquire(pair, following)
         lowest, middle = (segments.nodes(each) for each in pair)
-        workspace.fill(tasks.counters, 0)
+        tasks.start_again(workspace)
         task_count = -(-(lowest.high - lowest.low) // kernels.task_nodes(lowest.high - lowest.low))
         for _ in launches(run, tasks.counters, task_count):
             kernels.count(segments.lists, lowest, middle, weights, tasks, looks_up=looks_up)

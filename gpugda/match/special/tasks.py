@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,26 +12,15 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.match.run import Run
 
-__all__ = ["WHOLE", "Share", "carried_total", "groups_with_scratch", "launches", "new_carries"]
+__all__ = [
+    "carried_total",
+    "groups_with_scratch",
+    "launches",
+    "new_carries",
+    "scratch_words",
+]
 
 _SHARE_FOR_SCRATCH = 0.25
-
-
-class Share(NamedTuple):
-    """Of every ``of`` pinned nodes the one with this number: a part of the work of a kernel.
-
-    In ranked lists, neighbours in rank have about the same work.
-    """
-
-    number: int
-    of: int
-
-    def size(self, nodes: int) -> int:
-        """The number of its nodes."""
-        return max(0, -(-(nodes - self.number) // self.of))
-
-
-WHOLE = Share(0, 1)
 
 
 def groups_with_scratch(
@@ -46,10 +35,17 @@ def groups_with_scratch(
         besides: Bytes of other arrays.
         share: Of the free memory; None for a quarter.
     """
+    return max(0, min(most, scratch_words(run, besides, share) // words))
+
+
+def scratch_words(run: Run, besides: int = 0, share: float | None = None) -> int:
+    """Words of scratch that fit in memory.
+
+    Args: as of `groups_with_scratch`.
+    """
     share = _SHARE_FOR_SCRATCH if share is None else share
     room = int(run.workspace.available * share) - besides
-    longest = run.graph.context.info.max_allocation_bytes
-    return max(0, min(most, min(room, longest) // (4 * words)))
+    return min(room, run.graph.context.info.max_allocation_bytes) // 4
 
 
 def launches(run: Run, counters: DeviceArray, tasks: int) -> Iterator[None]:

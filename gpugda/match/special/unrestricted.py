@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpugda.match.share import WHOLE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.engine import Engine
     from gpugda.match.run import Run
+    from gpugda.match.share import Share
     from gpugda.plan.plan import BoundQuery
 
 __all__ = [
@@ -108,6 +111,7 @@ def counted_by_rank(
     deadline: float | None,
     count: Callable[[Run, RankedLists], int | None],
     said: str,
+    share: Share = WHOLE,
 ) -> int | None:
     """The count from ranked lists of a whole graph; None if there is no room for them.
 
@@ -118,10 +122,11 @@ def counted_by_rank(
         deadline: A time of ``time.monotonic``.
         count: Counts in the lists.
         said: Text for the report: what is counted.
+        share: The part of it that is counted, for `Run.share`.
     """
     if not strategy.placement().is_whole:
         return None
-    with strategy.running(report, deadline) as run, run.locked():
+    with strategy.running(report, deadline, share) as run, run.locked():
         lists = strategy.ranked.lists(run, links.type_id, undirected=links.undirected)
         if lists is None:
             return None

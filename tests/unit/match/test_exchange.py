@@ -199,7 +199,7 @@ def test_counts_by_vectors_are_divided_by_pinned_nodes(connect, by_vectors):
 def test_devices_without_room_for_vectors_count_in_another_way(connect, by_vectors, monkeypatch):
     accelerator = connect()
     expected = accelerator.run(CYCLES, engine="reference").values()
-    monkeypatch.setattr(vectors, "_counted", lambda *_: None)
+    monkeypatch.setattr(vectors, "totals_of", lambda *_: None)
     found, summary = values(accelerator, CYCLES)
     assert found == expected
     assert "pinned" not in str(summary)

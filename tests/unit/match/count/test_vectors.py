@@ -9,14 +9,14 @@ import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
-from gpugda.match.count import program, vectors
-from gpugda.match.count.vectors import chosen_vectors, find_vectors, run_vectors
+from gpugda.match.count import batches, program, vectors
+from gpugda.match.count.vectors import chosen_vectors, find_vectors
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
+from gpugda.match.share import Share
 from gpugda.match.special import tasks
-from gpugda.match.special.tasks import Share
 from gpugda.plan.bind import bind
 from tests.one_pattern import query_of
 
@@ -74,7 +74,7 @@ def counted(context, graph, text, count):
 
 def by_vectors(plan, graph, strategy, report, deadline):
     found = find_vectors(plan.bound, graph)
-    return None if found is None else run_vectors(found, strategy, report, deadline)
+    return None if found is None else found.count_share(strategy, report, deadline)
 
 
 @pytest.mark.parametrize("kind", ["simple", "loops", "parallel"])
@@ -95,7 +95,7 @@ def test_all_graphs_of_four_nodes(context, monkeypatch, shape, arrows, kind):
 
 def count_vectors(plan, graph, strategy, report, deadline):
     found = chosen_vectors(plan, graph, strategy.graph.context.profile.intersection)
-    return None if found is None else run_vectors(found, strategy, report, deadline)
+    return None if found is None else found.count_share(strategy, report, deadline)
 
 
 def wheel_of_pentagons(spokes=9):
@@ -132,7 +132,7 @@ def test_the_counts_of_all_shares_add_up(context, any_rows, shape, of):
     def in_shares(plan, graph, strategy, report, deadline):
         chosen = find_vectors(plan.bound, graph)
         shares = [Share(number, of) for number in range(of)]
-        return [run_vectors(chosen, strategy, report, deadline, each) for each in shares]
+        return [chosen.count_share(strategy, report, deadline, each) for each in shares]
 
     parts, _ = counted(context, graph, text, in_shares)
     assert sum(parts) == counted(context, graph, text, count_vectors)[0] > 0
@@ -148,6 +148,7 @@ def test_small_launches_and_programs(context, any_rows, monkeypatch):
     graph, text = wheel_of_pentagons(), text_of(links_of("hexagon", "undirected"))
     expected, _ = counted(context, graph, text, count_vectors)
     monkeypatch.setattr(vectors, "_WORK_PER_LAUNCH", 1)
+    monkeypatch.setattr(batches, "_BATCH_WORDS", 1)
     monkeypatch.setattr(program, "_MAX_TERMS", 3)
     vectors._encoded.cache_clear()
     assert counted(context, graph, text, count_vectors)[0] == expected > 0
