@@ -11,6 +11,9 @@ these are marked `one_split`.
 Of the tests of the strategies that are not the default (`gpugda_strategies`), CI runs one case in
 four, and `make test` one in four of those. At least one case of each function, and of each strategy
 in it, runs in CI.
+
+Of any function with over `PLENTY` cases, such as those of conformance, `make test` runs one in
+four.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ MANY = 3
 """Number of cases from which each runs on one split."""
 FEW = 4
 """One case in so many of a rival strategy runs."""
+PLENTY = 40
+"""Number of cases beyond which `make test` runs one in `FEW`."""
 _SPLIT = re.compile("(cpu|gpu)-split-?")
 _RIVAL = re.compile(r"[\[/_-](gpsm|gsi|sgsi|pbe|stwig)[\]/_.-]")
 """In a file's name or among the parameters."""
@@ -42,6 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in found:
             if not is_one_in(FEW * FEW if len(found) > FEW else FEW, item.nodeid):
                 item.add_marker("slow")
+    for found in _by_function(items):
+        if len(found) > PLENTY:
+            kept = share_of([item.nodeid for item in found], FEW)
+            for item in found:
+                if item.nodeid not in kept:
+                    item.add_marker("slow")
     split = (item for item in items if _SPLIT.search(item.name))
     for found in _by_function(each for each in split if not each.get_closest_marker("one_split")):
         _leave_out_all_but(in_turn([item.nodeid for item in found]), found)
