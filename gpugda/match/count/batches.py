@@ -31,7 +31,7 @@ Totals: TypeAlias = "tuple[list[int], list[int]]"
 _BATCH_WORDS = 1 << 28
 """Words of a batch: enough to keep a large device busy."""
 _MAX_PINS = 1 << 16
-_BATCHES_TOGETHER = 64
+_BATCHES_TOGETHER = 16
 """Batches launched between two checks of the deadline."""
 
 
