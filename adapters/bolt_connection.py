@@ -277,7 +277,12 @@ class BoltConnection:
         self._closed = True
         self._watch.close()
         if self._owned:
-            self.driver.close()
+            try:
+                self.driver.close()
+            except BufferError:
+                # A cancelled query's thread was sending on its connection at this moment. The
+                # driver has let go of all connections by then; that one ends with its thread.
+                self.driver.close()
 
     def _ask(self, deadline: float) -> DatabaseVersion | None:
         left = max(deadline - monotonic(), _MIN_SECONDS)

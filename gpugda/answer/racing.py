@@ -62,6 +62,7 @@ class Races:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._joins: dict[_Race, float] = {}
+        self._losing: list[_Race] = []
         self._wake = math.inf
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -81,12 +82,14 @@ class Races:
         finally:
             with self._changed:
                 del self._joins[race]
+                # An engine that joined and lost may still use the server's connections.
+                self._losing = [each for each in (*self._losing, race) if each.is_joined]
 
     def close(self, seconds: float) -> None:
         """Cancels both engines of all races, and waits for those that joined."""
         with self._changed:
             self._closed = True
-            races, thread = list(self._joins), self._thread
+            races, thread = [*self._joins, *self._losing], self._thread
             self._changed.notify()
         for race in races:
             race.stop()
@@ -155,7 +158,10 @@ class _Race:
 
     def join(self) -> None:
         """Starts the second engine, unless the race has ended."""
-        if self._may_join():
+        with self._changed:  # a race that has ended has its thread, or will never have one
+            if self._has_joined or self._winner is not None:
+                return
+            self._has_joined = True
             self._thread = threading.Thread(
                 target=self._context.run,
                 args=(self._enter, self._second),
@@ -163,6 +169,11 @@ class _Race:
                 daemon=True,
             )
             self._thread.start()
+
+    @property
+    def is_joined(self) -> bool:
+        """True while the second engine runs beside the first one, or after it."""
+        return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:
         """Cancels both engines."""

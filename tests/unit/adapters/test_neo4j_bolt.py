@@ -154,6 +154,20 @@ def test_only_a_driver_made_by_the_source_is_closed(driver):
     assert given.open_sessions == 0
 
 
+def test_closing_ends_while_a_cancelled_query_still_sends(driver, monkeypatch):
+    """The driver then raises once, after it has let go of its connections."""
+    usual = driver.close
+
+    def close():
+        monkeypatch.setattr(driver, "close", usual)
+        raise BufferError("Existing exports of data: object cannot be re-sized")
+
+    source = BoltSource("bolt://localhost", environment={})
+    monkeypatch.setattr(driver, "close", close)
+    source.close()
+    assert driver.closed
+
+
 def test_nothing_stays_open_when_connecting_fails(driver):
     driver.errors = [ServiceUnavailable("Connection refused")]
     with pytest.raises(SourceError, match="Nothing listens") as caught:

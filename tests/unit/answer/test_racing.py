@@ -53,6 +53,31 @@ def test_an_engine_that_answers_soon_runs_alone(races):
     assert races.run(answers("first"), raises(AssertionError("it ran")), 60) == "first"
 
 
+def test_closing_waits_for_an_engine_that_lost(races):
+    """It may still use a connection, which must not be closed meanwhile."""
+    joined, may_end, ended = threading.Event(), threading.Event(), []
+
+    def first(cancellation):
+        assert joined.wait(60)
+        return "first"
+
+    def second(cancellation):
+        joined.set()
+        assert may_end.wait(60)
+        ended.append(cancellation.cancelled)
+        return Declined("it lost")
+
+    assert races.run(first, second, 0.0) == "first"
+    assert not ended
+    closing = threading.Thread(target=races.close, args=(60,))
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive()
+    may_end.set()
+    closing.join(60)
+    assert ended == [True]
+
+
 def test_the_first_answer_counts_and_the_other_engine_is_cancelled(races):
     cancelled = []
     assert races.run(endless(cancelled), answers("second"), 0.01) == "second"
