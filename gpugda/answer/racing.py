@@ -159,9 +159,8 @@ class _Race:
     def join(self) -> None:
         """Starts the second engine, unless the race has ended."""
         with self._changed:  # a race that has ended has its thread, or will never have one
-            if self._has_joined or self._winner is not None:
+            if not self._may_join():
                 return
-            self._has_joined = True
             self._thread = threading.Thread(
                 target=self._context.run,
                 args=(self._enter, self._second),

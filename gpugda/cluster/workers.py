@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from queue import Empty, SimpleQueue
@@ -20,7 +19,7 @@ from gpugda.cluster.shared_graph import holds_snapshot, shared_by
 from gpugda.deadline import check_deadline
 from gpugda.errors import ConfigurationError, DeviceError, QueryTimeoutError
 from gpugda.match import exchange
-from gpugda.match.exchange import nbytes_of
+from gpugda.match.exchange import TaskLog
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from gpugda.cluster.part import Failed
     from gpugda.cluster.shared_graph import DeviceSettings
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.exchange import Answer, AnyTask, ExchangeLimits
+    from gpugda.match.exchange import Answer, Division, ExchangeLimits
 
 __all__ = ["Workers"]
 
@@ -100,16 +98,9 @@ class Workers:
         """See `Places.warnings`."""
         return tuple(self.failed.values())
 
-    def run(
-        self,
-        tasks: Sequence[AnyTask],
-        graph: DataGraph,
-        said: str,
-        report: StrategyReport,
-        deadline: float,
-    ) -> _Running:
+    def run(self, division: Division) -> _Running:
         """See `Places.run`."""
-        return _Running(self, tasks, graph, said, report, deadline)
+        return _Running(self, division)
 
     def close(self) -> None:
         """Frees what the workers hold; closes the client if it was opened here."""
@@ -272,38 +263,19 @@ class _Running:
     """Tasks of Dask for the parts of one pattern.
 
     Attributes:
-        seconds: Seconds that the caller waited for answers.
+        log: What was done.
     """
 
-    def __init__(
-        self,
-        workers: Workers,
-        tasks: Sequence[AnyTask],
-        graph: DataGraph,
-        said: str,
-        report: StrategyReport,
-        deadline: float,
-    ) -> None:
-        self._workers, self._graph = workers, graph
-        self._tasks, self._deadline = tasks, deadline
-        self._name = f"{said}-{uuid4().hex}"
-        self._report = report
+    def __init__(self, workers: Workers, division: Division) -> None:
+        self._workers, self._graph = workers, division.graph
+        self._tasks, self._deadline = division.tasks, division.deadline
+        self._name = f"{division.said}-{uuid4().hex}"
         self._futures: dict[int, Any] = {}
         self._ended: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._attempts = 0
-        self._left_out: dict[str, str] = {}
         self._lost = 0
         self._watched = self._had_workers = time.monotonic()
-        self._runs: Counter[str] = Counter()
-        self._busy: defaultdict[str, float] = defaultdict(float)
-        self._bytes = 0
-        self.seconds = 0.0
-
-    def described(self) -> str:
-        """See `Running.described`."""
-        parts = [f"{name}: {each} in {self._busy[name]:.3g} s" for name, each in self._runs.items()]
-        parts += self._left_out.values()
-        return f"{', '.join(parts)}; {self._bytes:,} bytes of answers"
+        self.log = TaskLog(division)
 
     def answers(self) -> Generator[Answer]:
         """See `Running.answers`."""
@@ -312,11 +284,9 @@ class _Running:
         try:
             for number in range(len(self._tasks)):
                 self._submit(number)
-            for number in range(len(self._tasks)):
-                answer = self._next(number)
-                seconds, timings = time.perf_counter() - started, self._report.timings
-                timings["join"] = timings.get("join", 0.0) + seconds
-                self.seconds += seconds
+            for _ in range(len(self._tasks)):
+                answer = self._next()
+                self.log.receive(time.perf_counter() - started)
                 yield answer
                 started = time.perf_counter()
         finally:
@@ -333,17 +303,12 @@ class _Running:
         future = self._futures[number] = self._workers.submit(part, key, allowed)
         future.add_done_callback(lambda done: self._ended.put((number, done)))
 
-    def _next(self, number: int) -> Answer:
-        progress = self._report.progress
+    def _next(self) -> Answer:
         while True:
             ended = self._wait()
             answer = None if ended is None else self._answer_of(*ended)
-            if answer is None:
-                continue
-            if progress is not None:
-                progress.enter(0, number, number + 1, len(self._tasks))
-                progress.leave(0)
-            return answer
+            if answer is not None:
+                return answer
 
     def _wait(self) -> tuple[int, Any] | None:
         """A task that has ended; None if none has. Sees to it that there is hope."""
@@ -373,7 +338,7 @@ class _Running:
         if isinstance(found, Answered):
             del self._futures[number]
             future.release()
-            self._note(found)
+            self.log.add(*found)
             return found.answer
         if isinstance(found, Stopped):
             raise QueryTimeoutError(found.why)
@@ -406,20 +371,11 @@ class _Running:
         self._workers.share(self._graph, self._deadline)
         self._submit(number)
 
-    def _note(self, found: Answered) -> None:
-        if not self._runs:
-            for line in found.steps:
-                self._report.steps.append(line)
-        self._runs[found.worker] += 1
-        self._busy[found.worker] += found.seconds
-        self._bytes += nbytes_of(found.answer)
-        self._report.memory.note(found.memory)
-
     def _leave_out(self, failed: Failed) -> None:
         """Leaves its tasks to the other workers; one without enough memory, once only."""
-        if failed.address not in self._left_out:
+        if failed.address not in self.log.left_out:
             _LOGGER.warning("%s is left out: %s", failed.worker, failed.why)
-        self._left_out[failed.address] = f"{failed.worker} was left out: {failed.why}"
+        self.log.left_out[failed.address] = f"{failed.worker} was left out: {failed.why}"
         if failed.has_no_graph:
             self._workers.send_again()
         if not failed.for_now:
@@ -431,4 +387,4 @@ class _Running:
 
     @property
     def _addresses_left_out(self) -> frozenset[str]:
-        return frozenset((*self._left_out, *self._workers.failed))
+        return frozenset((*self.log.left_out, *self._workers.failed))

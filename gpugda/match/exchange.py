@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter, defaultdict
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from gpugda.stages import timed
 from gpugda.types import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.matcher import Matcher
@@ -40,14 +41,15 @@ if TYPE_CHECKING:
 __all__ = [
     "LIMITS",
     "AnyTask",
+    "Division",
     "Exchange",
     "ExchangeLimits",
     "Places",
     "Running",
     "ShareTask",
     "Task",
+    "TaskLog",
     "expect",
-    "nbytes_of",
 ]
 
 _TIMES: Final = "exchange times"
@@ -220,14 +222,81 @@ class SharedCount(Protocol):
         """The count of a share; None if there is no room."""
 
 
+class Division(NamedTuple):
+    """The tasks of one pattern.
+
+    Args:
+        tasks: The tasks.
+        graph: The state of the data graph.
+        said: What is divided.
+        report: Receives what the first task reports, and the progress.
+        deadline: Time of ``time.monotonic``.
+    """
+
+    tasks: Sequence[AnyTask]
+    graph: DataGraph
+    said: str
+    report: StrategyReport
+    deadline: float
+
+
+class TaskLog:
+    """What places did with the tasks of one pattern.
+
+    Args:
+        division: The tasks.
+
+    Attributes:
+        seconds: Seconds that the caller waited for answers.
+        left_out: A sentence for each place that is left out, by its name or address.
+    """
+
+    def __init__(self, division: Division) -> None:
+        self.seconds = 0.0
+        self.left_out: dict[str, str] = {}
+        self._report, self._count = division.report, len(division.tasks)
+        self._runs: Counter[str] = Counter()
+        self._busy: defaultdict[str, float] = defaultdict(float)
+        self._bytes = 0
+        self._received = 0
+
+    def add(
+        self, place: str, answer: Answer, steps: Iterable[str], memory: int, seconds: float
+    ) -> None:
+        """Adds a task that a place has completed; the steps of the first one are reported."""
+        if not self._runs:
+            for line in steps:
+                self._report.steps.append(line)
+        self._runs[place] += 1
+        self._busy[place] += seconds
+        self._bytes += _nbytes_of(answer)
+        self._report.memory.note(memory)
+
+    def receive(self, seconds: float) -> None:
+        """Adds an answer for which the caller waited so long."""
+        self.seconds += seconds
+        timings, progress = self._report.timings, self._report.progress
+        timings["join"] = timings.get("join", 0.0) + seconds
+        if progress is not None:
+            progress.enter(0, self._received, self._received + 1, self._count)
+            progress.leave(0)
+        self._received += 1
+
+    def described(self) -> str:
+        """What each place did."""
+        parts = [f"{name}: {each} in {self._busy[name]:.3g} s" for name, each in self._runs.items()]
+        parts += self.left_out.values()
+        return f"{', '.join(parts)}; {self._bytes:,} bytes of answers"
+
+
 class Running(Protocol):
     """Tasks that are handed to places.
 
     Attributes:
-        seconds: Seconds that the caller waited for answers.
+        log: What was done.
     """
 
-    seconds: float
+    log: TaskLog
 
     def answers(self) -> Generator[Answer]:
         """The answers in the order in which they are found. Ending it early stops all places.
@@ -236,10 +305,6 @@ class Running(Protocol):
             DeviceError: All places failed.
             QueryTimeoutError: The deadline passed.
         """
-        ...
-
-    def described(self) -> str:
-        """What each place did."""
         ...
 
 
@@ -266,23 +331,8 @@ class Places(Protocol):
         """True if they may be faster than the matcher that an `Exchange` has beside them."""
         ...
 
-    def run(
-        self,
-        tasks: Sequence[AnyTask],
-        graph: DataGraph,
-        said: str,
-        report: StrategyReport,
-        deadline: float,
-    ) -> Running:
-        """Hands tasks to places.
-
-        Args:
-            tasks: The tasks.
-            graph: The state of the data graph.
-            said: What is divided.
-            report: Receives what the first task reports, and the progress.
-            deadline: Time of ``time.monotonic``.
-        """
+    def run(self, division: Division) -> Running:
+        """Hands tasks to places."""
         ...
 
     def warnings(self) -> tuple[str, ...]:
@@ -436,11 +486,11 @@ class Exchange:
         until: float,
         times: Times,
     ) -> Generator[Answer]:
-        running = self._places.run(tasks, self._graph, said, report, until)
+        running = self._places.run(Division(tasks, self._graph, said, report, until))
         with closing(running.answers()) as answers:
             yield from answers
-        times.note(running.seconds, divided=True)
-        report.steps.append(f"exchange: {said} in {len(tasks)} tasks; {running.described()}")
+        times.note(running.log.seconds, divided=True)
+        report.steps.append(f"exchange: {said} in {len(tasks)} tasks; {running.log.described()}")
 
     def _parts(
         self, bound: BoundQuery, masks: Masks, seed: int, count: int
@@ -459,7 +509,7 @@ class Exchange:
         return self._matcher.graph.graph
 
 
-def nbytes_of(answer: Answer) -> int:
+def _nbytes_of(answer: Answer) -> int:
     """Bytes of the arrays of an answer; 8 for a count."""
     if isinstance(answer, int):
         return 8

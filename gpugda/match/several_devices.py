@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter, defaultdict, deque
+from collections import deque
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -14,7 +14,7 @@ from gpugda.device.devices import list_devices
 from gpugda.errors import DeviceError, MemoryLimitError
 from gpugda.match import exchange
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.exchange import nbytes_of
+from gpugda.match.exchange import TaskLog
 from gpugda.match.session import DeviceSession
 from gpugda.types import value
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.exchange import Answer, AnyTask, ExchangeLimits
+    from gpugda.match.exchange import Answer, AnyTask, Division, ExchangeLimits
 
 __all__ = ["DevicePlace", "DevicePlaces", "SeveralDevices"]
 
@@ -105,17 +105,9 @@ class DevicePlaces:
         """See `Places.are_useful`."""
         return len(self.usable) > 1
 
-    def run(
-        self,
-        tasks: Sequence[AnyTask],
-        graph: DataGraph,
-        said: str,
-        report: StrategyReport,
-        deadline: float,
-    ) -> _Running:
+    def run(self, division: Division) -> _Running:
         """See `Places.run`."""
-        del said
-        return _Running(self, tasks, graph, report, deadline)
+        return _Running(self, division)
 
     def warnings(self) -> tuple[str, ...]:
         """See `Places.warnings`."""
@@ -179,42 +171,24 @@ class _Running:
     A place that does so for another query takes part only if there is no other.
 
     Attributes:
-        seconds: Seconds that the caller waited for answers.
+        log: What was done.
     """
 
-    def __init__(
-        self,
-        places: DevicePlaces,
-        tasks: Sequence[AnyTask],
-        graph: DataGraph,
-        report: StrategyReport,
-        deadline: float,
-    ) -> None:
+    def __init__(self, places: DevicePlaces, division: Division) -> None:
         self._places, usable = places, places.usable
         starting = [each for each in usable if each.name in places.starting]
         others = [each for each in usable if each not in starting]
         self._usable, self._spare = (others, starting) if others else (starting, [])
         self._threads: list[tuple[threading.Thread, bool]] = []
-        self._tasks, self._graph = tasks, graph
-        self._report = report
-        self._deadline = deadline
-        self._pending = deque(range(len(tasks)))
+        self._tasks, self._graph = division.tasks, division.graph
+        self._deadline = division.deadline
+        self._pending = deque(range(len(self._tasks)))
         self._done: set[int] = set()
         self._answers: deque[Answer] = deque()
         self._changed = threading.Condition()
         self._is_stopped = False
         self._error: BaseException | None = None
-        self._left_out: dict[str, str] = {}
-        self._runs: Counter[str] = Counter()
-        self._busy: defaultdict[str, float] = defaultdict(float)
-        self._bytes = 0
-        self.seconds = 0.0
-
-    def described(self) -> str:
-        """What each place did."""
-        parts = [f"{name}: {each} in {self._busy[name]:.3g} s" for name, each in self._runs.items()]
-        parts += [f"{name} was left out: {why}" for name, why in self._left_out.items()]
-        return f"{', '.join(parts)}; {self._bytes:,} bytes of answers"
+        self.log = TaskLog(division)
 
     def answers(self) -> Generator[Answer]:
         """The answers in the order in which they are found. Ending it early stops all places.
@@ -226,8 +200,8 @@ class _Running:
         for each in self._usable:
             self._start(each)
         try:
-            for number in range(len(self._tasks)):
-                yield self._next(number)
+            for _ in range(len(self._tasks)):
+                yield self._next()
         finally:
             with self._changed:
                 self._is_stopped = True
@@ -244,8 +218,8 @@ class _Running:
             self._places.starting.add(place.name)
         thread.start()
 
-    def _next(self, number: int) -> Answer:
-        started, progress = time.perf_counter(), self._report.progress
+    def _next(self) -> Answer:
+        started = time.perf_counter()
         with self._changed:
             while not self._answers and self._error is None:
                 self._changed.wait(_LOOK_SECONDS)
@@ -254,12 +228,7 @@ class _Running:
                 raise self._error
             answer = self._answers.popleft()
             self._changed.notify_all()
-        seconds, timings = time.perf_counter() - started, self._report.timings
-        timings["join"] = timings.get("join", 0.0) + seconds
-        self.seconds += seconds
-        if progress is not None:
-            progress.enter(0, number, number + 1, len(self._tasks))
-            progress.leave(0)
+        self.log.receive(time.perf_counter() - started)
         return answer
 
     # ------------------------------------------------------------------ in the places' threads
@@ -309,29 +278,23 @@ class _Running:
             self._places.ready.add(place.name)
             if number in self._done:
                 return
-            if not self._done:
-                for line in report.steps:
-                    self._report.steps.append(line)
             if number in self._pending:
                 self._pending.remove(number)
             self._done.add(number)
             self._answers.append(answer)
-            self._runs[place.name] += 1
-            self._busy[place.name] += seconds
-            self._bytes += nbytes_of(answer)
-            self._report.memory.note(report.memory.bytes)
+            self.log.add(place.name, answer, report.steps, report.memory.bytes, seconds)
             self._changed.notify_all()
 
     def _leave_out(self, place: Place, number: int, error: DeviceError) -> None:
         """Leaves its tasks to the other places; a place without enough memory, once only."""
         _LOGGER.warning("%s is left out: %s", place.name, error)
         with self._changed:
-            self._left_out[place.name] = str(error)
+            self.log.left_out[place.name] = f"{place.name} was left out: {error}"
             if not isinstance(error, MemoryLimitError):
                 self._places.failed[place.name] = str(error)
             if number not in self._done and number not in self._pending:
                 self._pending.append(number)
-            if len(self._left_out) == len(self._usable):
+            if len(self.log.left_out) == len(self._usable):
                 spare, self._spare = self._spare, []
                 self._usable += spare
                 for each in spare:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.device.launch.primitives import PrefixSum
 from gpugda.device.launch.ranked_lists import RANKED
+from gpugda.device.launch.vector_steps import MAX_REGISTERS, TERM_WORDS
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FILTER_SLOTS", "REGISTER_WORDS", "BatchArrays", "Tables", "VectorBatchKernels"]
 
-REGISTER_WORDS = 64
-"""Words of the sums of a pinned node: two for each of ``MAX_REGISTERS``."""
+REGISTER_WORDS = 2 * MAX_REGISTERS
+"""Words of the sums of a pinned node."""
 
 FILTER_SLOTS = 4
 """Slots of a table whose filter takes a word."""
@@ -212,7 +213,7 @@ class VectorBatchKernels:
             shape: The sizes of the program.
             arrays: Its arrays.
         """
-        terms_at = arrays.program.count - 2 * shape.vectors - shape.terms * shape.term_words
+        terms_at = arrays.program.count - 2 * shape.vectors - shape.terms * TERM_WORDS
         what = (nodes, pins.start, pins.stop, *share, shape.terms, terms_at)
         more = arrays.program, arrays.weights, arrays.registers, arrays.totals, arrays.highs
         groups = min(self.groups, -(-len(pins) // self._context.group_size))

@@ -13,10 +13,23 @@ if TYPE_CHECKING:
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["ListBase", "ProgramShape", "VectorKernels"]
+__all__ = [
+    "MAX_FACTORS",
+    "MAX_LISTS",
+    "MAX_REGISTERS",
+    "MAX_TERMS",
+    "TERM_WORDS",
+    "ListBase",
+    "ProgramShape",
+    "VectorKernels",
+]
+
+MAX_LISTS, MAX_REGISTERS, MAX_TERMS, MAX_FACTORS = 16, 32, 32, 4
+"""Sizes of a program, of ``vector_program.h`` and ``vector_steps.cl``."""
+TERM_WORDS = 2 + MAX_FACTORS
+"""Words of a term."""
 
 _FILE = "vector_steps.cl"
-_TERM_WORDS = 6
 
 
 class ProgramShape(NamedTuple):
@@ -35,11 +48,6 @@ class ProgramShape(NamedTuple):
     terms: int
     below_only: bool
     pulled_lists: int = 0
-
-    @property
-    def term_words(self) -> int:
-        """Words of a term."""
-        return _TERM_WORDS
 
 
 class ListBase(NamedTuple):

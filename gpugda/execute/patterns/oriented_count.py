@@ -21,11 +21,8 @@ from gpugda.match.count.limits import may_use_vectors
 from gpugda.match.engine import Engine
 from gpugda.match.need import Count, Groups
 from gpugda.match.report import oriented_text
-from gpugda.match.special.cliques import count_cliques
 from gpugda.match.special.composed import count_composed
 from gpugda.match.special.ranked_counts import ranked_count
-from gpugda.match.special.ranked_triangles import count_triangles
-from gpugda.match.special.ring_squares import count_ring
 from gpugda.match.tuple_counts import TupleCounts, multiply_counts
 
 if TYPE_CHECKING:
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from gpugda.match.exchange import Exchange
     from gpugda.match.matcher import Matcher
     from gpugda.plan.pattern.orient import OrientedQuery
-    from gpugda.plan.plan import BoundQuery, Plan
+    from gpugda.plan.plan import Plan
 
 __all__ = ["count_oriented", "groups_oriented"]
 
@@ -68,13 +65,13 @@ def count_oriented(
     """
     if not isinstance(strategy, Engine):
         return None
-    found = None
-    if exchange is not None:
-        ranked = ranked_count(plan.bound, strategy)
-        if ranked is not None:
-            found = exchange.count_shares(plan, ranked, report, deadline)
+    found, ranked = None, ranked_count(plan.bound, strategy)
+    if ranked is not None and exchange is not None:
+        found = exchange.count_shares(plan, ranked, report, deadline)
+    if ranked is not None and found is None:
+        found = ranked.count_share(strategy, report, deadline)
     if found is None:
-        found = _ranked_count(plan.bound, graph, strategy, report, deadline)
+        found = count_composed(plan.bound, graph, strategy, report, deadline)
     if found is None and may_use_vectors(plan.bound):
         from gpugda.match.count.vectors import chosen_vectors  # few patterns
 
@@ -91,21 +88,6 @@ def count_oriented(
         return _query_count(query, plan, upwards, beside, parameters, report, deadline)
 
     return _found_upwards(count, plan, graph, strategy, report, deadline)
-
-
-def _ranked_count(
-    bound: BoundQuery,
-    graph: DataGraph,
-    strategy: Engine,
-    report: StrategyReport,
-    deadline: float | None,
-) -> int | None:
-    """Counts cycles and cliques with rank lists."""
-    for count_ranked in (count_triangles, count_ring, count_cliques, count_composed):
-        found = count_ranked(bound, graph, strategy, report, deadline)
-        if found is not None:
-            return found
-    return None
 
 
 def groups_oriented(

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gpugda.device.launch.query_words import NONE
-from gpugda.device.launch.vector_steps import ListBase, ProgramShape
+from gpugda.device.launch.vector_steps import (
+    MAX_FACTORS,
+    MAX_LISTS,
+    MAX_REGISTERS,
+    MAX_TERMS,
+    ListBase,
+    ProgramShape,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +28,7 @@ __all__ = ["Bounds", "PulledWeight", "VectorProgram", "encode"]
 
 _START, _PUSH, _PULL, _MAKE, _SUM, _END = range(6)
 _OUTGOING, _INCOMING, _BOTH = 1, 2, 3
-_MAX_LISTS, _MAX_REGISTERS, _MAX_TERMS, _REGISTERS_OF_SUM, _MAX_FACTORS = 16, 32, 32, 4, 4
+_REGISTERS_OF_SUM = 4
 _MAX_VALUE, _MAX_SUM = 1 << 32, 1 << 64
 _BYTE = 1 << 8
 
@@ -150,17 +157,17 @@ class _Encoder:
         terms: list[int] = []
         for rooted, _ in plan.terms:
             registers = [self._register(each) for each in rooted.sums]
-            _require(len(registers) <= _MAX_FACTORS)
+            _require(len(registers) <= MAX_FACTORS)
             weight = self._weight(rooted.weight)
-            unused = [0] * (_MAX_FACTORS - len(registers))
+            unused = [0] * (MAX_FACTORS - len(registers))
             terms += [weight, len(registers), *registers, *unused]
             most = [self._most_of(weight), *(self.registers[each] for each in registers)]
             _require(math.prod(most) < _MAX_SUM)
-        _require(len(plan.terms) <= _MAX_TERMS and len(self.registers) <= _MAX_REGISTERS)
+        _require(len(plan.terms) <= MAX_TERMS and len(self.registers) <= MAX_REGISTERS)
         for product, into in self.sums.items():
             self._encode_sum(product, into)
         count = max(self.lists, default=-1) + 1
-        _require(count <= _MAX_LISTS)
+        _require(count <= MAX_LISTS)
         numbers = [self.lists[:at].count(each) for at, each in enumerate(self.lists)]
         words = [*self.words, _END, len(plan.terms), *terms, *self.lists, *numbers]
         below_only = all(any(map(_is_below, rooted.sums)) for rooted, _ in plan.terms)

@@ -16,7 +16,7 @@ from gpugda.errors import ConfigurationError, DeviceError, MemoryLimitError, Que
 from gpugda.match import exchange
 from gpugda.match.count import vectors
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.exchange import ExchangeLimits, Times, by_work
+from gpugda.match.exchange import Division, ExchangeLimits, Times, by_work
 from gpugda.match.several_devices import DevicePlace, DevicePlaces
 
 COUNT = "MATCH (a:A)-->(b)-->(c:A) RETURN count(*)"
@@ -350,7 +350,7 @@ class FakePlace:
 
 
 def answered(places):
-    running = places.run([None] * 3, None, "", StrategyReport(), soon_over())
+    running = places.run(Division([None] * 3, None, "", StrategyReport(), soon_over()))
     return list(map(chr, running.answers()))
 
 

@@ -149,7 +149,7 @@ def test_small_launches_and_programs(context, any_rows, monkeypatch):
     expected, _ = counted(context, graph, text, count_vectors)
     monkeypatch.setattr(vectors, "_WORK_PER_LAUNCH", 1)
     monkeypatch.setattr(batches, "_BATCH_WORDS", 1)
-    monkeypatch.setattr(program, "_MAX_TERMS", 3)
+    monkeypatch.setattr(program, "MAX_TERMS", 3)
     vectors._encoded.cache_clear()
     assert counted(context, graph, text, count_vectors)[0] == expected > 0
     vectors._encoded.cache_clear()
