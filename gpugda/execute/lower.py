@@ -43,7 +43,6 @@ __all__ = [
     "arguments_read",
     "available_arguments",
     "column_set",
-    "columns_of",
     "grouping_shrinks",
     "lower",
     "lower_query",
@@ -76,42 +75,9 @@ def grouping_shrinks(tree: logical.Logical, read: frozenset[str]) -> bool:
     return grouping_shrinks(tree.input, read)
 
 
-def columns_of(tree: logical.Logical) -> tuple[str, ...]:
-    """All columns that a tree produces."""
-    if isinstance(tree, logical.Argument):
-        return tree.columns
-    below = logical.children_of(tree)
-    if not below or isinstance(tree, logical.Aggregate | logical.Empty):
-        return ()
-    before = columns_of(below[0])
-    if isinstance(tree, logical.Project) and not tree.keeps:
-        before = ()
-    return tuple(dict.fromkeys((*before, *_added_by(tree))))
-
-
-def _added_by(tree: logical.Logical) -> tuple[str, ...]:
-    """The columns that an operator adds to those of its input."""
-    match tree:
-        case logical.Match():
-            nodes = tuple(node.name for node in tree.graph.nodes)
-            return (*nodes, *(each.name for each in tree.graph.relationships))
-        case logical.Expand():
-            step = () if tree.step is None else tuple(sorted(tree.step.names))
-            return (tree.end, tree.relationships, *step)
-        case logical.BindPath() | logical.Unwind():
-            return (tree.name,)
-        case logical.Lookup():
-            return (tree.node,)
-        case logical.Project():
-            return tuple(item.name for item in tree.columns)
-        case logical.Optional() | logical.Apply() | logical.SelectPaths():
-            return tree.added
-    return ()
-
-
 def column_set(tree: logical.Logical) -> frozenset[str]:
     """All columns that a tree produces, as a set."""
-    return frozenset(columns_of(tree))
+    return frozenset(logical.columns_of(tree))
 
 
 def available_arguments(tree: logical.Logical) -> tuple[str, ...]:
@@ -393,7 +359,7 @@ class _Lowering:
 
     def _distinct(self, tree: logical.Distinct, bounds: RowBounds | None) -> Operator:
         below = tree.input
-        every = frozenset(columns_of(below))
+        every = frozenset(logical.columns_of(below))
         return Distinct(self.lower(below, every, weighted=False), bounds)
 
     def _sort(
@@ -402,10 +368,10 @@ class _Lowering:
         hidden = all_names(key.expression for key in tree.keys)
         below = tree.input
         if isinstance(below, logical.Project):
-            every = frozenset(columns_of(below))
+            every = frozenset(logical.columns_of(below))
             child = self._project(below, every, hidden, weighted=False)
         else:
-            child = self.lower(below, needed | frozenset(columns_of(below)), weighted=False)
+            child = self.lower(below, needed | frozenset(logical.columns_of(below)), weighted=False)
         return Sort(child, tree.keys, bounds)
 
     def _project(
@@ -427,10 +393,14 @@ class _Lowering:
         weighted = weighted and _are_steady(item.expression for item in items)
         if bounds is None:
             child = self.lower(tree.input, below, weighted=weighted)
-        elif isinstance(tree.input, logical.Project) and (
-            bounds.skip is None or logical.passes_on(tree.input)
-        ):
-            child = self._project(tree.input, below, frozenset(), bounds, weighted=weighted)
+        elif isinstance(tree.input, logical.Project):
+            # Columns of earlier clauses are computed for skipped rows, too: they may be errors.
+            skips = bounds.skip is not None and not logical.passes_on(tree.input)
+            inner = bounds.reached if skips else bounds
+            child = self._project(tree.input, below, frozenset(), inner, weighted=weighted)
+            child = Slice(child, bounds) if skips else child
+        elif isinstance(tree.input, logical.Sort):
+            child = self._slice(tree.input, below, bounds)
         else:
             child = Slice(self.lower(tree.input, below, weighted=weighted), bounds)
         return Project(child, items, keeps=tree.keeps, hidden=hidden)

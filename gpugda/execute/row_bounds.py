@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpugda.expressions.environment import Environment
@@ -26,11 +27,13 @@ class RowBounds:
         skip: Of SKIP; None if there is none.
         limit: Of LIMIT; None if there is none.
         apart: True if ``LIMIT 0`` does not read the rows of ORDER BY below.
+        whole: True if the skipped rows are returned, too.
     """
 
     skip: Expression | None
     limit: Expression | None
     apart: bool = False
+    whole: bool = False
 
     def values(self, context: ExecutionContext) -> tuple[int, int | None]:
         """Number of rows to skip and most rows to return; None for no limit.
@@ -40,7 +43,14 @@ class RowBounds:
         """
         skip = row_number("SKIP", self.skip, context.parameters, context.text)
         limit = row_number("LIMIT", self.limit, context.parameters, context.text)
+        if self.whole:
+            return 0, None if limit is None else (skip or 0) + limit
         return skip or 0, limit
+
+    @property
+    def reached(self) -> RowBounds | None:
+        """The bounds of the rows that have to be read; None if these are all."""
+        return None if self.limit is None else replace(self, whole=True)
 
     def stop(self, context: ExecutionContext) -> int | None:
         """Number of rows that suffice; None if all are needed."""

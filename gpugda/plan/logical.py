@@ -47,6 +47,7 @@ __all__ = [
     "Unit",
     "Unwind",
     "children_of",
+    "columns_of",
     "passes_on",
     "with_children",
 ]
@@ -508,3 +509,36 @@ def with_children(node: Logical, change: Callable[[Logical], Logical]) -> Logica
         same = below is node.input and sub is node.sub
         return node if same else replace(node, input=below, sub=sub)
     return node if below is node.input else replace(node, input=below)
+
+
+def columns_of(tree: Logical) -> tuple[str, ...]:
+    """All columns that a tree produces."""
+    if isinstance(tree, Argument):
+        return tree.columns
+    below = children_of(tree)
+    if not below or isinstance(tree, Aggregate | Empty):
+        return ()
+    before = columns_of(below[0])
+    if isinstance(tree, Project) and not tree.keeps:
+        before = ()
+    return tuple(dict.fromkeys((*before, *_added_by(tree))))
+
+
+def _added_by(tree: Logical) -> tuple[str, ...]:
+    """The columns that an operator adds to those of its input."""
+    match tree:
+        case Match():
+            nodes = tuple(node.name for node in tree.graph.nodes)
+            return (*nodes, *(each.name for each in tree.graph.relationships))
+        case Expand():
+            step = () if tree.step is None else tuple(sorted(tree.step.names))
+            return (tree.end, tree.relationships, *step)
+        case BindPath() | Unwind():
+            return (tree.name,)
+        case Lookup():
+            return (tree.node,)
+        case Project():
+            return tuple(item.name for item in tree.columns)
+        case Optional() | Apply() | SelectPaths():
+            return tree.added
+    return ()

@@ -10,6 +10,7 @@ from gpugda import values
 from gpugda.deadline import check_time
 from gpugda.query import ast
 from gpugda.query.constants import never_holds
+from gpugda.query.early_orders import order_early
 from gpugda.query.searches import changes_nothing, has_search, planned_together
 from gpugda.reference.limits import limits_by_order, without_rows
 from gpugda.reference.match import PatternMatcher
@@ -91,7 +92,7 @@ def _single(query: ast.SingleQuery, context: _QueryContext, table: Table) -> Tab
     first = True
     plain, loose = True, frozenset[str]()
     together = planned_together(query.clauses, (*table.names, *context.outer))
-    for clauses in _runs(limits_by_order(together)):
+    for clauses in _runs(limits_by_order(order_early(together))):
         clause, importing = clauses[0], context.importing
         if first and isinstance(clause, ast.With) and importing is not None:
             table = Table(tuple(importing), [importing])

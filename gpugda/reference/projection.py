@@ -185,7 +185,7 @@ def _grouped(
         keys += projection.group_by.keys
     calls = [part for item in items for part in aggregates_in(item.expression)]
     groups: dict[Any, tuple[list[Any], list[Aggregation]]] = {}
-    if not keys and not by_outer:
+    if not keys and not by_outer and not any(_reads(item, outer) for item in items):
         groups[values.group_key([])] = ([], [Aggregation(node, evaluator) for node in calls])
     for row in rows:
         found = [evaluator.value(key, row) for key in keys]
@@ -204,6 +204,14 @@ def _grouped(
         for node, aggregation in zip(calls, aggregations, strict=True):
             known[evaluator.shape(node)] = aggregation.result()
         yield Scope({**known, **names}), known
+
+
+def _reads(item: ast.ReturnItem, names: Row) -> bool:
+    """True if a column reads one of some variables outside its aggregates."""
+    calls = aggregates_in(item.expression)
+    within = {id(part) for call in calls for part in parts_of(call)}
+    parts = (part for part in parts_of(item.expression) if id(part) not in within)
+    return any(isinstance(part, ast.Variable) and part.name in names for part in parts)
 
 
 def _distinct(projected: Projected) -> Projected:

@@ -50,7 +50,8 @@ class Slice(Operator):
 
     def describe(self) -> str:
         """Describes the bounds."""
-        parts = (("skip", self.bounds.skip), ("limit", self.bounds.limit))
+        words = ("limit", "+") if self.bounds.whole else ("skip", "limit")
+        parts = zip(words, (self.bounds.skip, self.bounds.limit), strict=True)
         return " ".join(f"{word} {text_of(e)}" for word, e in parts if e is not None)
 
 

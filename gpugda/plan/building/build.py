@@ -36,6 +36,7 @@ from gpugda.plan.logical import (
 from gpugda.query import ast
 from gpugda.query.check.expressions import SUBQUERIES, is_aggregate
 from gpugda.query.constructs import bound_paths
+from gpugda.query.early_orders import order_early
 from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.searches import changes_nothing, has_search, planned_together
 from gpugda.query.shapes import conjuncts, join_by_ampersand, shape, substitute, variable_names
@@ -210,7 +211,7 @@ class _Builder:
 
     def single(self, query: ast.SingleQuery) -> LogicalQuery:
         group: list[ast.Match] = []
-        for clause in planned_together(query.clauses, self.scope):
+        for clause in order_early(planned_together(query.clauses, self.scope)):
             if isinstance(clause, ast.Match) and not clause.optional:
                 group.append(clause)
                 continue
@@ -359,14 +360,15 @@ class _Builder:
         hidden = [name for name in self.outer if name not in {each.name for each in named}]
         span = projection.span
         if returned.aggregating:
-            first = len(returned.grouping)
-            keys = tuple(ast.Variable(span, name) for name in hidden)
+            keys = [*returned.grouping]
+            places = {key.name: n for n, key in enumerate(keys) if isinstance(key, ast.Variable)}
+            for name in hidden:
+                if name not in places:
+                    places[name] = len(keys)
+                    keys.append(ast.Variable(span, name))
+                named.append(OutputColumn(name, KeyReference(span, places[name])))
             always = not returned.grouping and (is_last or not self.groups_by_outer)
-            rows = Aggregate(rows, (*returned.grouping, *keys), returned.aggregates, always)
-            named += [
-                OutputColumn(name, KeyReference(span, first + number))
-                for number, name in enumerate(hidden)
-            ]
+            rows = Aggregate(rows, tuple(keys), returned.aggregates, always)
             rows, named = with_named_groups(rows, named)
         else:
             named += [OutputColumn(name, ast.Variable(span, name)) for name in hidden]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.plan.building.subquery_body import outermost_subqueries
@@ -125,7 +125,7 @@ def read_columns(
         columns = tuple(OutputColumn(item.name, item.expression) for item in items)
         return Returned(columns, False, (), (), written)
     own = frozenset(variables).difference(constant)
-    grouping = _Grouping([each for each in written if not _has_aggregate(each)], own, text)
+    grouping = _Grouping([e for e in written if not _has_aggregate(e)], own, constant, text)
     columns = tuple(OutputColumn(item.name, grouping.column(item.expression)) for item in items)
     keys, aggregates = tuple(grouping.keys), tuple(grouping.aggregates)
     return Returned(columns, True, keys, aggregates, written)
@@ -154,9 +154,16 @@ def _has_aggregate(expression: ast.Expression) -> bool:
 class _Grouping:
     """Grouping keys and aggregates, and columns expressed through them."""
 
-    def __init__(self, keys: list[ast.Expression], variables: frozenset[str], text: str) -> None:
+    def __init__(
+        self,
+        keys: list[ast.Expression],
+        variables: frozenset[str],
+        constant: Collection[str],
+        text: str,
+    ) -> None:
         self._text = text
         self._variables = variables
+        self._constant = frozenset(constant)
         self.keys: list[ast.Expression] = []
         self.aggregates: list[ast.Expression] = []
         self._positions: dict[Hashable, KeyReference | AggregateReference] = {}
@@ -191,7 +198,7 @@ class _Grouping:
         if isinstance(part, ast.Property) and not isinstance(part.subject, ast.Variable):
             return None  # of an expression over keys
         if isinstance(part, ast.Variable | ast.Property):
-            self._fail(part)
+            return self._key(part) if names <= self._constant else self._fail(part)
         return None
 
     def _query(self, part: ast.Expression, names: frozenset[str]) -> ast.Expression:
@@ -233,7 +240,7 @@ class _Grouping:
         assert isinstance(found, AggregateReference)
         return found
 
-    def _fail(self, part: ast.Expression) -> None:
+    def _fail(self, part: ast.Expression) -> NoReturn:
         raise CypherSyntaxError(IMPLICIT_GROUPING, self._text, part.span, gql_status="42I18")
 
 

@@ -34,7 +34,7 @@ def _kept(tree: logical.Logical, *, stops: bool) -> logical.Logical:
     """Args: ``stops``: True if the reader of the rows may stop before the last one."""
     match tree:
         case logical.Slice(limit=limit) if limit is not None and not stops:
-            return replace(tree, input=_below_limit(tree.input, skips=tree.skip is not None))
+            return replace(tree, input=_below_limit(tree.input))
         case logical.Aggregate() | logical.Sort():
             stops = False
         case logical.Project() if not stops:
@@ -43,14 +43,14 @@ def _kept(tree: logical.Logical, *, stops: bool) -> logical.Logical:
     return logical.with_children(tree, lambda each: _kept(each, stops=stops))
 
 
-def _below_limit(tree: logical.Logical, *, skips: bool) -> logical.Logical:
-    """The input of a LIMIT; lowering moves one without SKIP below consecutive projections."""
+def _below_limit(tree: logical.Logical) -> logical.Logical:
+    """The input of a LIMIT, which lowering moves below consecutive projections."""
     if isinstance(tree, logical.Sort):
         return replace(tree, input=_kept(tree.input, stops=True))
-    if skips or not isinstance(tree, logical.Project):
+    if not isinstance(tree, logical.Project):
         return _kept(tree, stops=True)
     failing = frozenset(each.name for each in tree.columns if may_fail(each, tree.input))
-    return replace(tree, input=_below_limit(tree.input, skips=False), failing=failing)
+    return replace(tree, input=_below_limit(tree.input), failing=failing)
 
 
 # ------------------------------------------------------------------ expressions that cannot fail

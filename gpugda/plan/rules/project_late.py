@@ -23,7 +23,7 @@ from gpugda.query.walk import children, walk
 from gpugda.types import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpugda.plan.facts import Facts
     from gpugda.query.query_graph import SortKey
@@ -43,7 +43,7 @@ def project_late(tree: logical.Logical, facts: Facts) -> logical.Logical:
             if late := _late_columns(keys, project):
                 columns, ordered = _split(keys, project, late)
                 tree = logical.Project(replace(tree, input=ordered), columns)
-        case logical.Slice(skip=None, input=logical.Project() as project):
+        case logical.Slice(input=logical.Project() as project):
             tree = replace(tree, input=_late_below(project))
     return logical.with_children(tree, lambda each: project_late(each, facts))
 
@@ -67,14 +67,29 @@ def _late_columns(keys: tuple[SortKey, ...], project: logical.Project) -> list[O
         for part in walk(key.expression)
         if isinstance(part, ColumnReference)
     }
-    return [
+    late = [
         column
         for number, column in enumerate(project.columns)
         if number not in in_keys
         and not column.name.startswith(_CARRIED)
         and may_fail(column, project.input)
-        and not any(isinstance(part, QUERIES) for part in walk(column.expression))
     ]
+    # The names within a subquery cannot be changed, so no early column may have one of them.
+    hiding = _hiding(column for column in project.columns if column not in late)
+    return [column for column in late if not (_finds_rows(column) and _read(column) & hiding)]
+
+
+def _finds_rows(column: OutputColumn) -> bool:
+    return any(isinstance(part, QUERIES) for part in walk(column.expression))
+
+
+def _read(column: OutputColumn) -> frozenset[str]:
+    return all_names((column.expression,))
+
+
+def _hiding(columns: Iterable[OutputColumn]) -> frozenset[str]:
+    """The names of columns that are not variables of the same name."""
+    return frozenset(e.name for e in columns if _variable(e.expression) != e.name)
 
 
 def _of_keys(node: ast.Node) -> Iterator[ast.Expression]:
@@ -95,8 +110,9 @@ def _split(
 ) -> tuple[tuple[OutputColumn, ...], logical.Sort]:
     """All columns, and the sort of the early ones and of what late ones read."""
     early = [column for column in project.columns if column not in late]
-    hiding = {each.name for each in early if _variable(each.expression) != each.name}
-    read = all_names(column.expression for column in late)
+    hiding = _hiding(early)
+    known = logical.columns_of(project.input)
+    read = all_names(column.expression for column in late).intersection(known)
     below = {name: f"{_CARRIED} {name}" if name in hiding else name for name in read}
     groups = {
         (type(part), part.position): part

@@ -39,7 +39,7 @@ from gpugda.query.shapes import QUERIES, shape, substitute
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 
 
 __all__ = [
@@ -202,7 +202,9 @@ def check_projection(
             scope.check_not_outer(item.name, item.span)
     aggregating = any(_aggregates(item.expression) for item in body.items)
     if body.group_by is None and aggregating:
-        _check_grouping(body, scope)
+        # Neo4j rewrites RETURN with ORDER BY to WITH and RETURN.
+        is_with = word == "WITH" or body.order_by
+        _check_grouping(body, scope, scope.fixed if is_with else ())
     after = _FollowingScope(body, columns, scope, inner, aggregating=aggregating, word=word)
     for sort in body.order_by:
         after.check_sort(sort.expression)
@@ -282,7 +284,7 @@ def _is_random(node: ast.Node) -> bool:
     return isinstance(node, ast.FunctionCall) and node.name.lower() in ("rand", "randomuuid")
 
 
-def _check_grouping(body: ast.Projection, scope: Scope) -> None:
+def _check_grouping(body: ast.Projection, scope: Scope, constant: Collection[str]) -> None:
     written = [item.expression for item in body.items if not _aggregates(item.expression)]
     keys = {shape(each) for each in written if _is_simple(each)}
     if body.star:
@@ -290,7 +292,7 @@ def _check_grouping(body: ast.Projection, scope: Scope) -> None:
     for item in body.items:
         if _aggregates(item.expression):
             for variable in _ungrouped(item.expression, keys):
-                if variable.name in scope.variables:
+                if variable.name in scope.variables and variable.name not in constant:
                     scope.fail(IMPLICIT_GROUPING, variable.span, "42I18")
 
 

@@ -130,7 +130,7 @@ class Scope:
         outer: The imported variables.
         hidden: Variables that DISTINCT or an aggregation has dropped, while ORDER BY and WHERE of
             the same clause are checked. They can be declared again.
-        fixed: Variables around a subquery that no comprehension in it may shadow (Neo4j 5.26).
+        fixed: Variables around EXISTS, COUNT or COLLECT, which are constant in it.
     """
 
     __slots__ = ("fixed", "hidden", "outer", "text", "variables", "version")
@@ -166,7 +166,7 @@ class Scope:
     def inside(self) -> Scope:
         """The scope at the start of a subquery that sees all variables."""
         inner = self._with({}, self.variables)
-        inner.fixed = self.variables if self.version < 25 else ()
+        inner.fixed = self.variables
         return inner
 
     def _with(self, variables: Mapping[str, TypeSet], outer: Mapping[str, TypeSet]) -> Scope:
@@ -206,7 +206,7 @@ class Scope:
 
     def check_local(self, variable: ast.Variable) -> None:
         """Rejects a name of a comprehension or the like that Neo4j 5.26 does not let shadow."""
-        if variable.name in self.fixed:
+        if self.version < 25 and variable.name in self.fixed:
             self._refuse_shadowing(variable.name, variable.span)
 
     def _refuse_shadowing(self, name: str, span: Span) -> NoReturn:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import gpugda
 from gpugda.errors import QueryError
-from gpugda.execute.lower import columns_of
 from gpugda.plan import logical, rules
 from gpugda.plan.building.build import build_query
 from gpugda.plan.facts import Facts, Wanted
-from gpugda.plan.logical import children_of
+from gpugda.plan.logical import children_of, columns_of
 from gpugda.plan.optimizer import RULES, optimise
 from gpugda.plan.rules.project_nothing import project_nothing
 from gpugda.query import ast
