@@ -29,7 +29,7 @@ MANY = 3
 """Number of cases from which each runs on one split."""
 FEW = 4
 """One case in so many of a rival strategy runs."""
-PLENTY = 40
+PLENTY = 8
 """Number of cases beyond which `make test` runs one in `FEW`."""
 _SPLIT = re.compile("(cpu|gpu)-split-?")
 _RIVAL = re.compile(r"[\[/_-](gpsm|gsi|sgsi|pbe|stwig)[\]/_.-]")

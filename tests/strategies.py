@@ -17,7 +17,7 @@ NodeSpec = tuple[tuple[str, ...], dict[str, Any]]
 RelationshipSpec = tuple[int, str, int, dict[str, Any]]
 
 _HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large]
-_EXAMPLES = {"dev": 10, "ci": 40, "thorough": 300}
+_EXAMPLES = {"dev": 6, "ci": 40, "thorough": 300}
 """By profile: of `make test`, of `make test-all`, and of whoever has an hour."""
 settings.register_profile(
     "dev", max_examples=_EXAMPLES["dev"], deadline=None, suppress_health_check=_HEALTH

@@ -58,6 +58,7 @@ def test_random_queries_have_the_rows_of_the_reference(
     assert findings.answered > 30
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(160))
 @given(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4), st.integers(0, 2**32))
 def test_every_division_gives_the_same_bag(

@@ -80,6 +80,7 @@ _KINDS = {
 _STEP = re.compile(r"(nodes|extend by|relationships|combine|close) (.*?)(?: with \d+ tests?.*)?: ")
 
 
+@pytest.mark.slow
 def test_joins_run_in_the_explained_order(accelerators: dict[int, Any]) -> None:
     """Only where measured candidates equal the estimates: otherwise the order may change."""
     compared = dict.fromkeys(_KINDS, 0)

@@ -25,7 +25,7 @@ _PER_SEED = 100
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 10))]
+    "seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
 )
 def test_the_device_gives_the_rows_of_the_reference(seed: int) -> None:
     findings = compare(seed, _PER_SEED)

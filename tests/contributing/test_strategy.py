@@ -72,6 +72,7 @@ def run(*arguments, beside=None):
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_an_installed_strategy_is_found_by_its_name(installed):
     done = run("-c", ASKED, beside=installed)
@@ -82,6 +83,7 @@ def test_an_installed_strategy_is_found_by_its_name(installed):
     assert f"strategy merge: {MergeStrategy.method}" in explained
 
 
+@pytest.mark.slow
 def test_without_the_package_the_error_names_the_strategies_that_are_installed():
     done = run("-m", "gpugda", "run", "-a", "sample:wordnet", "--strategy", "merge", QUERIES[0])
     assert done.returncode == 2

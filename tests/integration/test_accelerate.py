@@ -225,6 +225,7 @@ def test_an_asynchronous_program_is_accelerated(graph):
     assert tally.accelerated > 0, str(tally)
 
 
+@pytest.mark.slow
 def test_a_script_is_accelerated(graph, tmp_path):
     script = tmp_path / "script.py"
     auth = f"auth={graph.auth!r}"

@@ -56,7 +56,10 @@ def far(server):
     return server
 
 
-@pytest.mark.parametrize("engine", ["gpu", "reference", "saved"])
+@pytest.mark.parametrize(
+    "engine",
+    ["gpu", *(pytest.param(each, marks=pytest.mark.slow) for each in ("reference", "saved"))],
+)
 def test_every_engine_has_them_as_neo4j(far, engine, tmp_path):
     with gpugda.connect(far.uri, auth=far.auth, cache=False) as live:
         opened = live

@@ -11,6 +11,7 @@ from example_notebooks import run_notebook, shown
 pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("default")]
 
 
+@pytest.mark.slow
 def test_the_application_notebook_runs(server, tmp_path, monkeypatch):
     server.load(["UNWIND [1, 2, 3] AS i CREATE (:A {i: i})"])
     server.run("MATCH (a:A), (b:A) WHERE b.i = a.i % 3 + 1 CREATE (a)-[:R]->(b)")

@@ -38,7 +38,7 @@ def ends_of(graph):
     )
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.one_split
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("masked", [False, True])

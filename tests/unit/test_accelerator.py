@@ -282,6 +282,7 @@ def test_closing_stops_a_running_query(people):
 CLIQUE = "(a)--(b)--(c)--(d)--(e)--(a)--(c)--(e)--(b)--(d)--(a)"
 
 
+@pytest.mark.slow
 def test_a_waiting_query_keeps_its_own_timeout():
     nodes = {"id": list(range(400))}
     ends = [(a, b) for a in range(400) for b in range(0, 400, 2)]

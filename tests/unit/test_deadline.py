@@ -60,6 +60,7 @@ def test_parsing_a_long_text_reads_the_clock(clock_reads, text):
     assert clock_reads[0] == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
 def test_evaluating_long_conditions_reads_the_clock(clock_reads, text):
     bound = bind(query_of(text), GRAPH)
@@ -102,6 +103,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.device
 @pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
 def test_planning_large_patterns_ends_at_the_deadline(text):

@@ -33,13 +33,13 @@ def module_of(path):
 
 
 def strings_in(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+    """Texts between quotation marks that could name a variable."""
+    return re.findall(r"[\"']([A-Z_0-9]+)[\"']", path.read_text(encoding="utf-8"))
 
 
 def loggers_in(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if "getLogger" in text else ():
         if not (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "getLogger"):
             continue
         given = node.args[0]

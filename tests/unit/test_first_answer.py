@@ -65,6 +65,7 @@ def first_answer():
     return ask
 
 
+@pytest.mark.slow
 @pytest.mark.device
 @pytest.mark.parametrize(
     ("source", "query", "expected", "unused"),

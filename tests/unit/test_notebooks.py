@@ -26,6 +26,7 @@ def test_notebooks_hold_no_output():
         assert '"output_type"' not in text
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_the_analyst_notebook_runs(tmp_path):
     cells = run_notebook("analyst", tmp_path)
@@ -35,6 +36,7 @@ def test_the_analyst_notebook_runs(tmp_path):
     assert "strategy extend" in shown(cells[6])
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_the_notebook_of_magics_runs(tmp_path):
     cells = run_notebook("notebook", tmp_path)

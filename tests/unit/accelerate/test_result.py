@@ -52,6 +52,7 @@ def tables(draw):
     return [list(row) for row in zip(*columns, strict=True)], len(columns)
 
 
+@pytest.mark.slow
 @given(tables(), st.booleans(), st.booleans())
 def test_data_frames_equal_those_of_the_driver(table, expand, parse_dates):
     rows, width = table

@@ -32,11 +32,6 @@ sys.exit(7)
 """
 
 
-def in_test_all(*values):
-    """Marks a slow case: it starts two interpreters."""
-    return pytest.param(*values, marks=pytest.mark.slow)
-
-
 def run(tmp_path, script, *arguments, accelerated=True):
     path = tmp_path / "script.py"
     path.write_text(script)
@@ -53,19 +48,14 @@ def run(tmp_path, script, *arguments, accelerated=True):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [
         WHO_AM_I,
-        *map(
-            in_test_all,
-            [
-                "import sys; sys.exit('a message')",
-                "def f():\n    return 1 / 0\ntry:\n    f()\nexcept ValueError:\n    pass",
-                "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('x') from e",
-                "x = (",
-            ],
-        ),
+        "import sys; sys.exit('a message')",
+        "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('x') from e",
+        "x = (",
     ],
 )
 def test_a_script_runs_as_with_python(tmp_path, script):
@@ -93,6 +83,7 @@ def test_drivers_of_a_script_are_accelerated(tmp_path):
     assert none.stderr == "gpugda: the script made no driver\n"
 
 
+@pytest.mark.slow
 def test_usage_errors_are_reported(tmp_path):
     missing = subprocess.run(
         [sys.executable, "-m", "gpugda.accelerate", "missing.py"],
@@ -134,13 +125,13 @@ def run_module(tmp_path, *arguments):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [
         ("kit", ["--load", "background", "-v"]),
-        *(in_test_all(name, []) for name in ("tool", "kit", "kit.__main__")),
-        *(in_test_all(name, ["-v"]) for name in ("tool", "kit", "kit.__main__")),
-        *(in_test_all(name, ["--load", "background", "-v"]) for name in ("tool", "kit.__main__")),
+        ("kit.__main__", ["-v"]),
+        ("tool", []),
     ],
 )
 def test_a_module_runs_as_with_python(tmp_path, name, options):
@@ -185,6 +176,7 @@ for wrong in ({"freshnes": "manual"}, {"load": "never"}):
 """
 
 
+@pytest.mark.slow
 def test_install_accelerates_drivers_made_later(tmp_path):
     done = run(tmp_path, INSTALLED, "x", accelerated=False)
     assert done.returncode == 0, done.stderr

@@ -256,6 +256,7 @@ def commit_something(database):
         server.commit(without=[draw.choice(list(state.relationships))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.slow) for x in (1, 2))])
 def test_skipped_changes_never_change_an_answer(open_answers, seed):
     database = RandomDatabase(seed, 60)

@@ -24,7 +24,13 @@ SMALL = 0.05
 
 
 @pytest.mark.device
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(
+    "domain",
+    [
+        pytest.param(domain, marks=() if domain == "cloud" else pytest.mark.slow)
+        for domain in DOMAINS
+    ],
+)
 def test_the_device_answers_every_query_as_the_reference_does(domain):
     cases, empty = domain_cases(domain), []
     with gpugda.connect(domain_graph(domain, SMALL)) as accelerator:
@@ -110,6 +116,7 @@ def test_without_first_runs_their_figures_are_empty():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_it_runs_beside_the_reference_engine_without_a_server(tmp_path):
     arguments = ["bench", "--workload", "practice", "--domain", "films", "--scale", "0.03"]

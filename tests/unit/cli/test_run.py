@@ -297,6 +297,7 @@ def test_the_version_is_printed_without_heavy_imports(gpugda_command):
     }
 
 
+@pytest.mark.slow
 def test_help_loads_no_heavy_modules():
     code = """
 import sys

@@ -144,6 +144,7 @@ def test_the_cluster_of_the_environment(cluster, monkeypatch, source):
         assert accelerator._session.places.text.endswith(cluster.scheduler_address)
 
 
+@pytest.mark.slow
 def test_without_a_cluster_dask_is_not_imported():
     program = """
 import sys, gpugda

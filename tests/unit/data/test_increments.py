@@ -243,6 +243,7 @@ def between(history, since, until):
     return net_changes(cut, since, VERSION)
 
 
+@pytest.mark.slow
 @given(histories())
 @settings(max_examples=40)
 def test_a_property_with_unreported_values_counts_as_not_read(history):

@@ -37,6 +37,7 @@ def on_cores(tmp_path, monkeypatch):
     return monkeypatch
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_each_process_has_a_share_and_finds_the_package(on_cores, context, tmp_path):
     on_cores.setattr(background_compilation, "_BUILD", f"import gpugda.device.program\n{WRITES}")

@@ -287,6 +287,7 @@ def test_a_crash_of_the_compiler_is_an_error(compiler, cpu, monkeypatch):
     assert len(started) == 1, "what failed is not tried again at once"
 
 
+@pytest.mark.slow
 def test_a_compiler_that_ended_is_started_again(compiler, cpu, tmp_path):
     kernels = [("scan_block_sums", "bQ"), ("write_prefix_sums", "bQQIQbIb")]
     for name, parameters in kernels:
@@ -297,6 +298,7 @@ def test_a_compiler_that_ended_is_started_again(compiler, cpu, tmp_path):
     assert len(list(tmp_path.glob("*.program"))) == 1
 
 
+@pytest.mark.slow
 def test_kernels_for_many_work_groups_are_compiled_apart(compiler, cpu, tmp_path):
     found = get_kernel(cpu, "prefix_sum.cl", "scan_block_sums", "bQ")
     found.compile()

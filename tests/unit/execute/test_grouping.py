@@ -70,6 +70,7 @@ def test_rows_of_nothing_but_constants_are_one_group():
         assert group_rows(operands, 0).first.tolist() == first_rows(operands, 0).tolist() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [100, 10**6, 2**62])
 def test_groups_of_many_rows(spread):
     random = np.random.default_rng(1)

@@ -113,6 +113,7 @@ COMPLETE = [(a, b) for a in range(NODES) for b in range(NODES) if a != b]
 PARALLEL = [(0, 1)] * 9 + [(1, 2)] * 9 + [(2, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 @pytest.mark.parametrize("edges", [COMPLETE, PARALLEL])

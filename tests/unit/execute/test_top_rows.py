@@ -45,6 +45,7 @@ def test_top_rows_equal_those_of_a_full_sort(data, kinds, margin):
     assert found.tolist() == slowly(rows, descending, limit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 1, 10, 5000])
 def test_top_rows_of_many_rows(limit, monkeypatch):
     random = np.random.default_rng(1)

@@ -55,7 +55,7 @@ def searching(request, monkeypatch):
     monkeypatch.setattr(witnesses, "_ROUNDS", (2, 5))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.device
 @pytest.mark.parametrize("number", range(len(PATTERNS)))
 def test_distinct_and_exists_equal_the_reference(searching, number):

@@ -5,6 +5,7 @@ from gpugda.expressions.regex.classes import complement, either_case, union
 from gpugda.expressions.regex.matching import matches
 
 
+@pytest.mark.slow
 def test_a_pattern_of_exponential_time_is_stopped():
     with pytest.raises(UnsupportedQueryError, match="takes too long"):
         matches("a" * 40 + "!", "(?:(a|aa)(?=.*))+" + "(?:a|aa)+" * 8 + "b?" * 3 + "$")

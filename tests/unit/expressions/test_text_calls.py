@@ -67,6 +67,7 @@ def _values_or_refusal(text: str, column: Column) -> list[Any] | str:
         return str(error)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(320))
 @given(texts=st.lists(st.none() | TEXTS | st.text("aAb \t"), min_size=1, max_size=12))
 def test_calls_on_columns_equal_those_on_texts(texts: list[str | None]) -> None:

@@ -26,6 +26,7 @@ def triangles_of(starts, ends):
     return sum(len(neighbours[one] & neighbours[other]) for one, other in pairs) // 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOCIAL)
 def test_a_plan_has_the_published_numbers(name):
     shape = SOCIAL[name]
@@ -37,6 +38,7 @@ def test_a_plan_has_the_published_numbers(name):
         assert plan.counts @ plan.degrees**2 / 2 == pytest.approx(shape.wedges, 0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scale"), [("youtube", 0.01), ("livejournal", 0.002)])
 def test_a_drawn_graph_has_the_numbers_of_its_plan(name, scale, monkeypatch):
     monkeypatch.setattr(communities, "_PIECE", 1 << 13)

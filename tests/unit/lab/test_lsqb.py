@@ -54,6 +54,7 @@ def test_a_scale_out_of_range_is_refused(scale):
         social_network(scale)
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_the_device_and_the_reference_count_the_same():
     accelerator = gpugda.connect(SocialSource(0.0005), cache=False)

@@ -21,6 +21,7 @@ from lab.scale_table import (
 TINY = {"scale": 9, "cycle_scale": 7, "degree": 4, "walks": 0.005, "repetitions": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_both_devices_answer_the_same(tmp_path):
     file, both = tmp_path / "lines.json", ",".join(two_devices())

@@ -42,6 +42,7 @@ TINY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_graph_has_the_shape_of_its_recipe(name):
     recipe, scale = RECIPES[name], TINY[name]
@@ -67,6 +68,7 @@ def test_queries_have_the_size_of_the_recipe_and_depend_on_the_seed(name):
 DRAWN_BY_DEGREE = [name for name in RECIPES if name not in ("road", "stwig", "watdiv", "wd")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWN_BY_DEGREE)
 def test_the_largest_degree_follows_from_the_published_one(name):
     recipe = RECIPES[name]

@@ -156,6 +156,7 @@ def test_a_folder_that_cannot_be_written_is_refused_at_the_start(monkeypatch, tm
 
 
 # ------------------------------------------------------------------ runs
+@pytest.mark.slow
 @pytest.mark.device
 def test_a_sweep_has_a_table_of_values_by_strategies(tmp_path):
     result = invoked(
@@ -212,6 +213,7 @@ def test_a_sweep_ended_by_hand_reports_the_graphs_before(tmp_path, monkeypatch):
     assert "| 160 | 160 |" in outcome.table
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_a_graph_too_small_for_queries_and_one_without_memory_are_reported(tmp_path, monkeypatch):
     options = StrategiesOptions("enron", 1e-4, 1, folder=str(tmp_path), sweep="query-nodes=25")

@@ -195,6 +195,7 @@ def test_counts_by_vectors_are_divided_by_pinned_nodes(connect, by_vectors):
     assert said in "\n".join(map(str, summary.steps))
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_devices_without_room_for_vectors_count_in_another_way(connect, by_vectors, monkeypatch):
     accelerator = connect()
@@ -323,6 +324,7 @@ def test_all_devices_of_the_best_kind(expected):
         assert values(accelerator, COUNT)[0] == expected[COUNT]
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_one_device_loads_nothing_of_this():
     program = """

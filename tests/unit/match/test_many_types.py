@@ -71,6 +71,7 @@ def graph():
     return made_graph(NODES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joined", [NODES - 1, pytest.param(NODES, marks=pytest.mark.slow)])
 def test_ids_are_as_wide_as_needed(joined, request, tmp_path):
     graph = request.getfixturevalue("graph") if joined == NODES else made_graph(joined)

@@ -103,6 +103,7 @@ def assert_given_up(accelerator, text, limit, within, **options):
     assert_soon(late, within)
 
 
+@pytest.mark.slow
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("query", HEAVY)
 def test_a_time_limit_stops_the_join(hubs, query):

@@ -116,6 +116,7 @@ def test_schema_explain_and_estimate(accelerator):
     assert json.loads(asked(server, "query", cypher="CALL db.labels()")[0])["row_count"] == 2
 
 
+@pytest.mark.slow
 def test_the_command_speaks_on_standard_output(tmp_path):
     (tmp_path / "nodes.csv").write_text("id:ID,n,:LABEL\n1,a,P\n2,b,P\n")
     (tmp_path / "relationships.csv").write_text(":START_ID,:END_ID,:TYPE\n1,2,R\n")

@@ -418,6 +418,7 @@ def test_not_before_other_values_is_refused():
         item("1 = NOT true")
 
 
+@pytest.mark.slow
 def test_long_chains_give_flat_trees():
     many = 10_000
     tree = item(" AND ".join(f"n.x = {i}" for i in range(many)))

@@ -116,6 +116,7 @@ def test_reading_by_lines_equals_reading_at_once():
         assert entries(*text.splitlines(keepends=True)) == entries(text), text
 
 
+@pytest.mark.slow
 def test_a_long_script_takes_linear_time():
     lines = ["// a comment\n"] * 50_000 + ["RETURN [\n", *["1,\n"] * 50_000, "1];\n"]
     assert len(entries(*lines)) == 1

@@ -585,6 +585,7 @@ def test_http_is_answered_as_http(server):
 
 
 # ------------------------------------------------------------------ the server
+@pytest.mark.slow
 def test_many_clients_at_a_time(server):
     failures = []
 

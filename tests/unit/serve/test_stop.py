@@ -92,6 +92,7 @@ def test_nothing_stays_open(graph, unraisable):
     assert unraisable == []
 
 
+@pytest.mark.slow
 def test_nothing_stays_open_before_another_server(graph, unraisable):
     with served(graph) as behind:
         with served(f"bolt://{behind.address}") as front:
@@ -122,6 +123,7 @@ def test_nothing_stays_open_at_whatever_step_of_the_loop_the_server_stops(graph,
     assert unraisable == []
 
 
+@pytest.mark.slow
 def test_nothing_stays_open_with_tls(graph, unraisable, tmp_path):
     certificate, key = make_certificate(tmp_path)
     starts = [b"", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", MAGIC + OFFER_5_8]

@@ -271,6 +271,7 @@ def test_commands_of_the_system_database_are_not_kept(graph):
     assert "zorg" not in status
 
 
+@pytest.mark.slow
 def test_long_texts_are_not_kept_whole():
     journal = Journal()
     front = Front("bolt://127.0.0.1:1", Workers(1), Settings(), {})
@@ -320,6 +321,7 @@ def test_a_client_that_sends_half_a_request_is_dropped(graph, data):
         assert fetch(server, "/healthz")[0] == 200
 
 
+@pytest.mark.slow
 def test_a_client_that_takes_nothing_is_dropped(graph):
     many = post("UNWIND range(1, 200000) AS x RETURN x, 'a text of some length, as rows have it'")
     with (

@@ -374,6 +374,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_a_usable_cache(folder, tmp_path):
     environment = _environment(tmp_path)
     cache = SnapshotCache(folder)
@@ -414,6 +415,7 @@ for step in range(60):
 """
 
 
+@pytest.mark.slow
 def test_several_processes_use_the_cache_at_once(folder, tmp_path):
     environment = _environment(tmp_path)
     processes = [

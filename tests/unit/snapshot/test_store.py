@@ -447,6 +447,7 @@ def test_the_next_save_removes_leftovers_of_killed_ones(tmp_path):
     assert all(folder.exists() for folder in kept)
 
 
+@pytest.mark.slow
 def test_a_killed_save_leaves_no_snapshot_and_is_cleaned_up(tmp_path):
     code = """
 import os, signal, sys

@@ -90,6 +90,7 @@ def test_the_host_makes_no_bitmaps_if_the_smallest_array_exceeds_their_share(con
     assert OUT_TWO in device_graph.host_degree_slots([OUT_TWO], MemoryBudget(1 << 16))[1]
 
 
+@pytest.mark.slow
 def test_bitmaps_are_updated_for_the_next_state(context, monkeypatch):
     """Except if numbers have moved, or too much has changed."""
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._MIN_LOOKS", 0)

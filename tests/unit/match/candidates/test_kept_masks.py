@@ -45,6 +45,7 @@ def masked(predicates, graph, parameters=None):
     return masks.nodes[0].tolist(), rest.residuals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @settings(max_examples=15)
 @given(

@@ -80,7 +80,7 @@ def by_vectors(plan, graph, strategy, report, deadline):
 @pytest.mark.parametrize("kind", ["simple", "loops", "parallel"])
 @pytest.mark.parametrize("arrows", ARROWS)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_all_graphs_of_four_nodes(context, monkeypatch, shape, arrows, kind):
     monkeypatch.setattr(vectors, "_MAX_PATTERNS", 1 << 10)
     vectors._planned.cache_clear()

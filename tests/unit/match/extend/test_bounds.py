@@ -105,6 +105,7 @@ def paths_from_a_node(n):
     return n**3 - 3 * n + 2
 
 
+@pytest.mark.slow
 def test_10_to_the_11_rows_are_counted_in_256_mebibytes(budgets):
     # Half of them pass. The comparison forces a join: otherwise this would be a sum of a few
     # counts.

@@ -105,6 +105,7 @@ def simple_graphs(draw):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decides", [STEP_BY_STEP, TOGETHER], ids=["step by step", "together"])
 @given(specs=st.one_of(simple_graphs(), simple_graphs(), multigraphs()), text=patterns())
 def test_merged_lists_give_the_same_rows(accelerator, decides, specs, text):

@@ -83,6 +83,7 @@ def at_once(plan, graph, strategy, report):
     return oriented_count.count_oriented(plan, graph, strategy, {}, report, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPOSED)
 @given(count=st.integers(0, 66), seed=st.integers(0, 1 << 16), batches=st.booleans())
 @settings(max_examples=12)

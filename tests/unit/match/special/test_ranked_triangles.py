@@ -84,6 +84,7 @@ def test_other_patterns_are_not_counted_as_triangles(accelerator, monkeypatch, t
     assert found(accelerator, monkeypatch, text, more=more)[0] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.0], ids=["whole", "in segments"])
 @given(graph=any_multigraphs(5, 24, "R", first=((0, "R", 1, {}), (0, "R", 0, {}))))
 def test_triangles_with_loops_equal_the_reference(accelerator, share, graph):

@@ -122,6 +122,7 @@ def square_queries(draw):
     return make_graph([(each, {}) for each in labels], [*types, *((*e, {}) for e in some)]), plan
 
 
+@pytest.mark.slow
 @given(asked=square_queries())
 def test_square_sums_equal_enumeration(context, asked):
     graph, plan = asked

@@ -98,6 +98,7 @@ def test_triangles_are_counted_in_segments(accelerator, text, more):
     )
 
 
+@pytest.mark.slow
 def test_triangles_are_counted_below_the_size_of_the_lists(accelerator):
     """Lists are then made in several windows, and counted in several segments."""
     graph = skewed(nodes=1_000, count=60_000)
@@ -150,8 +151,7 @@ def test_each_pair_of_segments_is_visited_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("units", [None, 132], ids=["own units", "132 units"])
-@pytest.mark.parametrize("share", [2, 4, 8])
+@pytest.mark.parametrize(("share", "units"), [(2, None), (4, 132)])
 def test_the_expected_bytes_are_sent(accelerator, share, units, monkeypatch):
     """A large device has more totals, which take a fifth of the smallest limit here."""
     if units is not None:
@@ -202,8 +202,7 @@ def test_the_host_makes_lists_that_need_many_windows(accelerator, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loops", [(), [(3, "R", 3, {})] * 2])
-@pytest.mark.parametrize("text", [CYCLE, UNDIRECTED])
+@pytest.mark.parametrize(("text", "loops"), [(CYCLE, ()), (UNDIRECTED, [(3, "R", 3, {})] * 2)])
 def test_triangles_of_a_sparse_graph_without_directory(accelerator, text, loops):
     """The host makes the lists, and their starts come with segments: nothing grows with nodes."""
     graph = skewed(nodes=20_000, count=60_000, more=loops)

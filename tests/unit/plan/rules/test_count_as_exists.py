@@ -50,6 +50,7 @@ def test_which_comparisons_ask_for_existence(where, is_read):
     assert kinds(where) == ["ExistsSubquery" if is_read else "CountSubquery"]
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_every_comparison_equals_the_reference():
     nodes = {"id": range(5), "x": [0, 1, 1, 2, None]}

@@ -211,7 +211,7 @@ def test_a_hub_with_a_quarter_of_all_relationships_is_counted(context, budgets, 
 
 @pytest.mark.parametrize("name", ["triangles", "paths that meet"])
 def test_rows_are_found_within_the_smallest_limit(context, budgets, name):
-    graph = hub_graph(2000)
+    graph = hub_graph(1000)
     meeting = [Relationship(0, 1), Relationship(2, 1)]
     plan = make_plan([Node()] * 3, TRIANGLE if name == "triangles" else meeting)
     expected = count(strategy_for(context, graph), plan)

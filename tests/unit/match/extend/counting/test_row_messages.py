@@ -130,6 +130,7 @@ def test_rows_in_many_windows_are_counted(context, window):
         assert found[0] == all_embeddings(graph, plan).total()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("like_cpu", [True, False])
 def test_many_paths_and_counts_beyond_64_bits(like_cpu):
     """More paths than a team of work items holds, and counts beyond 64 bits."""

@@ -418,6 +418,7 @@ def test_messages_saturate_at_the_largest_count(like_cpu):
     assert any(PART in each for each in report.steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("like_cpu", [True, False])
 @pytest.mark.parametrize("stars", [3, 5])
 def test_messages_of_two_roots_saturate_at_the_largest_count(like_cpu, stars):

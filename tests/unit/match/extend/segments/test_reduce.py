@@ -144,6 +144,7 @@ def test_a_graph_larger_than_the_limit_is_sent_once(context, types, share):
     assert 0 < report.sent_bytes <= whole_bytes(graph)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -190,6 +191,7 @@ def test_few_rows_load_few_segments(context):
     assert report.sent_bytes < 30_000 * 4
 
 
+@pytest.mark.slow
 def test_entries_beyond_memory_are_sent_in_segments(context):
     report = under_a_limit(context, "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)")
     assert "segments of up to" in str(list(report.steps))
@@ -208,6 +210,7 @@ def asked(strategy, plan):
     return Counter(map(repr, Result(table, Summary("gpu", query="")).values())), report
 
 
+@pytest.mark.slow
 def test_reduced_entries_stay_until_memory_is_needed(context):
     graph = large(3)
     texts = [

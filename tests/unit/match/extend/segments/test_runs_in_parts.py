@@ -104,6 +104,7 @@ def test_a_limit_below_a_segment_is_refused_with_what_a_segment_needs(context):
         rows(context, graph_of_types(3_000), TYPED[0], limit=5_000)
 
 
+@pytest.mark.slow
 def test_runs_are_sent_with_segments_if_memory_is_short(context):
     graph, text = graph_of_types(3_000), TYPED[0]
     limit = directory_bytes(graph) - 30_000

@@ -50,6 +50,7 @@ def uniform_graph(nodes=NODES, relationships=RELATIONSHIPS, type_count=1):
     return load(found, None).graph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", QUERIES)
 def test_a_ninth_of_a_sparse_graph_is_enough(context, text):
     """A list of all nodes takes 80,000 bytes, and the limit is 98,000."""
@@ -70,6 +71,7 @@ def test_several_types_need_no_more_per_node_than_one(context, text, type_count)
     assert found == expected
 
 
+@pytest.mark.slow
 def test_segments_give_up_places_and_become_smaller_where_they_do_not_fit(context):
     """With a place for the next one, 256 segments take 75,000 bytes."""
     graph, text = uniform_graph(2000, 300_000), "MATCH (a)-->(b)<--(c) WHERE a.id < 1 RETURN a, c"

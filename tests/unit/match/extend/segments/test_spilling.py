@@ -84,6 +84,7 @@ def some_graph():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", QUERIES)
 def test_spilled_rows_are_read_back_unchanged(context, place, text):
     graph = some_graph()
