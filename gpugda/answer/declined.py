@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpugda.plan.route.route import Verdict
 
 __all__ = ["Declined"]
 
@@ -14,10 +18,9 @@ class Declined:
     Args:
         reason: One sentence.
         can_run: False if the device cannot answer the query at all, whatever the cost.
-        join_after: Seconds after which the device should answer beside a database that has not
-            answered yet; None for never.
+        verdict: The planner's verdict, if the query got that far and the database may be joined.
     """
 
     reason: str
     can_run: bool = True
-    join_after: float | None = None
+    verdict: Verdict | None = None

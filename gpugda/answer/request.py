@@ -84,6 +84,18 @@ class Request:
             joined_after=after,
         )
 
+    def again(self, seconds: float) -> Request:
+        """Another run of the query, with a time limit and times of its own."""
+        return replace(
+            self,
+            deadline=deadline_after(seconds),
+            timings={},
+            notes={},
+            started=time.monotonic(),
+            progress=SilentProgress(),
+            joined_after=None,
+        )
+
     def seconds_left(self) -> float | None:
         """Seconds until the deadline, None without one.
 

@@ -9,7 +9,7 @@ from gpugda.calibration.kept import kept_server_rates
 from gpugda.calibration.server import server_rates
 from gpugda.errors import ConfigurationError
 from gpugda.plan.cost import LOCAL_SERVER
-from gpugda.plan.route.cost import expected_seconds, is_worth_learning, judge_by_cost
+from gpugda.plan.route.cost import expected_seconds, judge_by_cost
 from gpugda.plan.route.density import judge_by_density
 from gpugda.plan.route.history import History
 from gpugda.plan.route.route import RouteInput, Verdict, route_text
@@ -63,15 +63,9 @@ class Router:
         self, request: Request, plan: QueryPlan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> Verdict:
         """Returns the verdict of the selected rule."""
-        return RULES[self._planner](self._input(request, plan, loaded, keeper))
-
-    def wants_native_time(
-        self, request: Request, plan: QueryPlan, loaded: LoadedGraph, keeper: SnapshotKeeper
-    ) -> bool:
-        """True if the database's time for this text would help to decide."""
-        return self._planner == "cost" and is_worth_learning(
-            self._input(request, plan, loaded, keeper)
-        )
+        given = self._input(request, plan, loaded, keeper)
+        self._history.expect(request.text, expected_seconds(given))
+        return RULES[self._planner](given)
 
     def described(
         self, request: Request, plan: QueryPlan, loaded: LoadedGraph, keeper: SnapshotKeeper
@@ -129,7 +123,7 @@ class Router:
         graph = loaded.graph
         physical = self.physical(request, plan)
         observed = self._history.observed(request.text)
-        given = RouteInput(
+        return RouteInput(
             physical,
             plan.shape,
             graph.relationship_count,
@@ -141,8 +135,6 @@ class Router:
             first=0.0 if observed.device_runs else physical.first_seconds,
             sent_bytes=self._device.sent_bytes(plan, graph),
         )
-        self._history.expect(request.text, expected_seconds(given))
-        return given
 
     def _rates_of_server(self) -> ServerRates:
         if self._server_rates is None:

@@ -28,7 +28,7 @@ from gpugda.answer.on_graph import shown_plan
 from gpugda.answer.on_snapshot import SnapshotAnswers
 from gpugda.answer.racing import Races
 from gpugda.data.values.columns import ColumnKind
-from gpugda.deadline import cancelled_by, check_time, working_until
+from gpugda.deadline import Cancellation, cancelled_by, check_time, working_until
 from gpugda.errors import (
     DeviceError,
     GpugdaError,
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from gpugda.answer.on_snapshot import EarlyAnswer
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
-    from gpugda.deadline import Cancellation
-    from gpugda.execute.pipeline import QueryPlan
     from gpugda.live.keeper import Admission, SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
@@ -190,10 +188,10 @@ def _only_reads(request: Request) -> bool:
 
 logger = logging.getLogger(__name__)
 
-_LEARNING_SECONDS = 2.0
+_MEASURING_SECONDS = 2.0
 """Time limit of each run that measures the database's time for a text."""
 
-_LEARNING_RUNS = 3
+_MEASURED_RUNS = 2
 
 _CHANGED = "the database changed while the query ran"
 
@@ -244,6 +242,7 @@ class ServerAnswers:
         self._demanded = DemandedAnswers(server, keeper, router, self._snapshot)
         self._unusable = False
         self._races = Races()
+        self._measuring = Cancellation()
 
     @property
     def loaded(self) -> LoadedGraph | None:
@@ -262,14 +261,23 @@ class ServerAnswers:
         found = self._offer(request)
         if not isinstance(found, Declined):
             return found
-        if found.join_after is None:
+        verdict = found.verdict
+        if verdict is None:
             return self._native(request, found.reason)
-        return self._raced(request, found.reason, found.join_after)
+        if verdict.join_after is None:
+            result = self._native(request, found.reason)
+        else:
+            result = self._raced(request, found.reason, verdict.join_after)
+        self._measure_soon(request, verdict)
+        return result
 
     def try_device(self, request: Request) -> Result | Declined:
         """Returns the device's answer, or why to ask the database; sends only reads to it."""
         request.notes.update(_of_server(self._server.facts))
-        return self._offer(request)
+        found = self._offer(request)
+        if isinstance(found, Declined) and found.verdict is not None:
+            self._measure_soon(request, found.verdict)  # the caller asks the database
+        return found
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
         """True if the snapshot covers all bookmarks; else refreshes it soon, if that is allowed."""
@@ -388,24 +396,28 @@ class ServerAnswers:
                 return Declined(cannot_run(plan.strategy, plan.declined), can_run=False)
             verdict = self._router.decide(request, plan, loaded, self._keeper)
         if request.joined_after is not None:
-            return self._joining(request, request.joined_after, plan, verdict)
-        found = self._answered(request, loaded, plan, verdict)
+            return self._joining(request, request.joined_after, verdict)
+        found = self._answered(request, loaded, verdict)
         if isinstance(found, Declined) and found.can_run:
-            return replace(found, join_after=verdict.join_after)
+            is_native = verdict.engine == "native"
+            return replace(found, verdict=verdict if is_native else replace(verdict, measure=None))
         return found
 
-    def _joining(
-        self, request: Request, after: float, plan: QueryPlan, verdict: Verdict
-    ) -> Result | Declined:
+    def _joining(self, request: Request, after: float, verdict: Verdict) -> Result | Declined:
         """The answer of a device that joins the database, whatever it is expected to take."""
         reason = f"the database had not answered after {after:.3g} s; the device answered first"
         verdict = replace(
-            verdict, engine="gpu", reason=reason, native_seconds=math.inf, give_up_after=None
+            verdict,
+            engine="gpu",
+            reason=reason,
+            native_seconds=math.inf,
+            give_up_after=None,
+            measure=None,
         )
         while True:
             waits, loaded = self._keeper.busy, self._keeper.loaded
             assert loaded is not None  # there was one when the planner decided
-            found = self._answered(request, loaded, plan, verdict)
+            found = self._answered(request, loaded, verdict)
             if not waits or not isinstance(found, Declined):
                 return found
             with request.stage("refresh"):  # the snapshot may be read anew at this moment
@@ -413,13 +425,14 @@ class ServerAnswers:
                     check_time()
 
     def _answered(
-        self, request: Request, loaded: LoadedGraph, plan: QueryPlan, verdict: Verdict
+        self, request: Request, loaded: LoadedGraph, verdict: Verdict
     ) -> Result | Declined:
         if verdict.engine == "native":
             self._open_soon(loaded)
             return Declined(verdict.reason)
         if compiling := self._session.warm_soon():
             return Declined(compiling)
+        self._measuring.cancel()  # it would hold the device
         deadline = _device_deadline(request, verdict)
         early = self._snapshot.answer_early(request, loaded, verdict.device_seconds, deadline)
         fresh = self._fresh(request, verdict, early)
@@ -435,8 +448,7 @@ class ServerAnswers:
                 self._keeper.refresh_soon()
             return Declined(_CHANGED)
         self._router.record_device(request, fresh, _usual_seconds(request, found))
-        if self._router.wants_native_time(request, plan, fresh, self._keeper):
-            self._keeper.in_background(lambda: self._learn(request))
+        self._measure_soon(request, verdict)
         return found.result(request, reason=verdict.reason)
 
     def _open_soon(self, loaded: LoadedGraph) -> None:
@@ -454,24 +466,54 @@ class ServerAnswers:
                 raise
             logger.info("the device cannot be opened: %s", error)
 
-    def _learn(self, request: Request) -> None:
-        """Measures how long the database takes for the query; see ADR 0007.
+    def _measure_soon(self, request: Request, verdict: Verdict) -> None:
+        """Measures in the background how long the other engine takes; see ADR 0007."""
+        if verdict.measure == "native":
+            self._keeper.in_background(lambda: self._measure_native(request))
+        elif verdict.measure == "gpu" and verdict.give_up_after is not None:
+            seconds = verdict.give_up_after
+            self._keeper.in_background(
+                lambda: self._note(lambda: self._measure_device(request, seconds))
+            )
 
-        No query waits for it. The query only reads, and is expected to be cheap. The first run
-        includes the database's planning, so the later runs count.
-        """
-        for _ in range(_LEARNING_RUNS):
+    def _measure_native(self, request: Request) -> None:
+        for _ in range(_MEASURED_RUNS):  # the first one may plan
             started = time.perf_counter()
             try:
                 self._server.run_native(
-                    request.text, request.values, timeout=_LEARNING_SECONDS, read_only=True
+                    request.text, request.values, timeout=_MEASURING_SECONDS, read_only=True
                 )
             except QueryTimeoutError:
                 # This is a measurement, too; otherwise a user would wait for it to be found out.
-                for _ in range(_LEARNING_RUNS):
-                    self._router.record_native(request, _LEARNING_SECONDS)
+                self._router.record_native_given_up(request.text, _MEASURING_SECONDS)
                 return
             self._router.record_native(request, time.perf_counter() - started)
+
+    def _measure_device(self, request: Request, seconds: float) -> None:
+        """Times the device on the snapshot, however old it is; nobody sees the rows."""
+        query, loaded = request.prepared(), self._snapshot.newest()
+        if not self._session.is_ready(loaded.graph) or self._session.warm_soon():
+            return
+        if missing := missing_for(loaded, query):
+            refuse_unkept(self._keeper, missing)
+            found = self._snapshot.load(loaded, missing)
+            if found is None:
+                return
+            loaded = found
+        measuring = self._measuring = Cancellation()
+        for _ in range(_MEASURED_RUNS):  # the first one may compile
+            again = request.again(seconds)
+            try:
+                with working_until(again.deadline), cancelled_by(lambda: measuring.cancelled):
+                    answer = self._snapshot.answer(again, loaded, "gpu", again.deadline)
+            except StillCompilingError:
+                return
+            except QueryTimeoutError:
+                if not measuring.cancelled:
+                    self._router.record_given_up(request.text, seconds)
+                return
+            if answer is not None:
+                self._router.record_device(again, loaded, _usual_seconds(again, answer))
 
     def _cannot_run(self, request: Request) -> Declined | None:
         facts = self._server.facts
@@ -647,6 +689,7 @@ class ServerAnswers:
 
     def close(self) -> None:
         """Stops background work and closes the connection."""
+        self._measuring.cancel()
         self._races.close(_CLOSING_SECONDS)
         self._keeper.close()
         self._server.close()

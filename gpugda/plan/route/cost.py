@@ -5,68 +5,54 @@ Both come from the physical plan. Measured times of the same query text replace 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.route.history import Expected
 from gpugda.plan.route.route import Verdict
 
 if TYPE_CHECKING:
-    from gpugda.plan.route.history import Observed
     from gpugda.plan.route.route import RouteInput
 
 __all__ = [
     "device_seconds",
     "estimated_device_seconds",
     "expected_seconds",
-    "is_worth_learning",
     "judge_by_cost",
     "native_seconds",
 ]
 
-_RUNS_BEFORE_LEARNING: Final = 2
-_CHEAP_SECONDS: Final = 0.05
-_ESTIMATE_ERROR: Final = 5.0
-"""Most estimates are within this factor: a database expected to be this much slower is slower."""
-_SHORTEST_SECONDS: Final = 0.002
-"""Seconds below which no database answers."""
-_LEARNABLE_SECONDS: Final = 1.0
-"""Seconds on the device from which only a query that waits anyway tries the database."""
-_LONG_PLANNING_SECONDS: Final = 2.0
+_CLEARLY_FASTER: Final = 0.85
+"""Of two measured times the device's must be this share of the database's: times differ by noise,
+and the device is never to be slower."""
+_MARGIN_SECONDS: Final = 0.002
+"""An engine that may save less than this is not measured."""
 
 _MIN_GIVE_UP_SECONDS: Final = 0.25
+_ESTIMATE_ERROR: Final = 5.0
+_LIKELY_ERROR: Final = 3.0
+"""Estimates are within this factor mostly, and within the other one nearly always."""
 _LATE_FACTOR: Final = {True: 3.0, False: _ESTIMATE_ERROR}
 """Multiple of the native time after which the device is given up, or joins the database, by whether
 that time is known; it joins sooner if it was expected to be ready by then."""
-
 _MIN_JOIN_SECONDS: Final = 0.25
 """The device does not join a database that answers within this time."""
 
-_NOISE_SECONDS: Final = {True: 0.0003, False: 0.002}
-"""Smaller differences (seconds) count as noise, by whether both times are measured. The device is
-then preferred, which relieves the server."""
-
+_RECURRING_RUNS: Final = 2
+"""Runs after which a text is taken for one that is asked again and again."""
+_RETRY_RUNS: Final = 4
+"""Runs after which the other engine is measured again, then after twice as many each time: its time
+may come from a busy moment, and the graph grows."""
+_MUCH_SLOWER_FACTOR: Final = 10.0
+_RETRY_RUNS_IF_MUCH_SLOWER: Final = 16
+"""An engine that took ``_MUCH_SLOWER_FACTOR`` times as long is measured again only from here on."""
+_LONGEST_MEASURED_SECONDS: Final = 2.0
+"""An engine expected to need longer, with what it does once, is not measured in the background."""
+_LONG_PLANNING_SECONDS: Final = 2.0
 _SLOW_FIRST_RUN_FACTOR: Final = 4.0
 """A first run that took this many times its estimate indicates slow work, not slow planning: a
 second run must be expected to take as long."""
-
 _COLD_FACTOR: Final = 8.0
 """Few first runs on the device take more than this many times as long as the later ones."""
-
-_RETRY_RUNS: Final = 4
-"""Runs on one side after which the other side is tried again, then after twice as many each time:
-its measured time may come from a busier moment."""
-
-_RETRY_FACTOR: Final = 2.0
-"""A device that was given up gets this many times the seconds when it is tried again."""
-
-_MUCH_SLOWER_FACTOR: Final = 10.0
-_RETRY_RUNS_IF_MUCH_SLOWER: Final = 16
-"""A database that took ``_MUCH_SLOWER_FACTOR`` times as long as the device is tried again only
-after this many runs, if it was expected to be faster."""
-
-_RETRY_MARGIN_SECONDS: Final = 0.002
-"""A device that is slower than the database by more than these seconds is not tried again."""
 
 
 def judge_by_cost(given: RouteInput) -> Verdict:
@@ -74,101 +60,57 @@ def judge_by_cost(given: RouteInput) -> Verdict:
     device, native = device_seconds(given), native_seconds(given)
     observed = given.observed
     known = observed.native is not None
-    slack = _NOISE_SECONDS[known and observed.device is not None]
-    engine = "gpu" if device <= native + slack or _should_try_device(given, native) else "native"
-    if _should_try_database(given, device):
-        engine = "native"
-    device_limit = max(_MIN_GIVE_UP_SECONDS, _LATE_FACTOR[known] * native)
-    if observed.given_up is not None:
-        engine = "gpu" if _should_retry_after(observed, native) else "native"
-        device_limit = min(device_limit, _RETRY_FACTOR * observed.given_up)
-    native_limit = max(_MIN_JOIN_SECONDS, min(device, _LATE_FACTOR[known] * native))
+    is_faster = device <= native * (_CLEARLY_FASTER if known else 1.0)
+    engine = "gpu" if is_faster and observed.given_up is None else "native"
+    warm = observed.pace.device * estimated_device_seconds(given)
+    repeated = native if observed.planned else native - _planning(given)
+    mine = repeated if engine == "native" else observed.device or min(warm, device)
     return Verdict(
         engine,
         _sentence(given, device, native),
         device,
         native,
         "cost",
-        give_up_after=device_limit,
-        join_after=native_limit,
+        give_up_after=max(_MIN_GIVE_UP_SECONDS, _LATE_FACTOR[known] * native),
+        join_after=max(_MIN_JOIN_SECONDS, min(device, _LATE_FACTOR[known] * native)),
+        measure=_engine_to_measure(given, engine, mine),
     )
 
 
-def _should_try_database(given: RouteInput, device: float) -> bool:
-    """True if the database should plan a text that the device has always answered.
+def _engine_to_measure(given: RouteInput, engine: str, mine: float) -> str | None:
+    """The engine to measure in the background once the other one has answered; None for neither.
 
-    With a cached plan the database may be faster.
+    So no query waits for an engine only to show how fast it is. If recent texts were asked again,
+    a new text is measured if a second run might be late; otherwise it has to recur first.
+
+    Args:
+        given: The text.
+        engine: The engine that answers.
+        mine: Expected seconds of a repeated run of this engine.
     """
     observed = given.observed
-    if observed.planned or observed.device is None:
-        return False
-    again = native_seconds(replace(given, observed=replace(observed, planned=True)))
-    return _is_paid(observed.device_runs, device - again, _planning(given))
-
-
-def _should_try_device(given: RouteInput, native: float) -> bool:
-    """True if the device should run a text that the database answers as fast or faster.
-
-    A later run may be faster: the first one compiles, and the times may come from a busy moment.
-    """
-    observed = given.observed
-    if observed.native is None:
-        return False
-    if observed.device is None:
-        warm = observed.pace.device * estimated_device_seconds(given)
-        once = device_seconds(given) - warm
-        return _is_paid(1 + observed.native_runs, native - warm, once)
-    late = observed.device - observed.native
-    return late < _RETRY_MARGIN_SECONDS and _is_retry_run(observed.native_runs)
-
-
-def _is_paid(runs: int, loss: float, once: float) -> bool:
-    """True if the loss of each run so far amounts to what the other engine needs once.
-
-    The number of future runs is unknown: so at most twice the smaller of both costs is paid.
-    """
-    return runs * loss > once
-
-
-def _should_retry_after(observed: Observed, native: float) -> bool:
-    """True if the device should run a text again that it did not finish in time.
-
-    That may have been a busy moment. Each retry takes at most twice as long as the one before, and
-    comes after twice as many runs of the database.
-    """
-    assert observed.given_up is not None
-    return _is_retry_run(observed.native_runs) and observed.given_up < native
-
-
-def _is_retry_run(runs: int) -> bool:
-    return runs >= _RETRY_RUNS and runs.bit_count() == 1
-
-
-def is_worth_learning(given: RouteInput) -> bool:
-    """True if measuring the database's time for a recurring text is worthwhile.
-
-    That needs a database that may be faster once it has the plan, even if its estimate is wrong,
-    and a device that is not slow: the measurement is ended when it takes much longer than that.
-    """
-    observed = given.observed
-    if observed.device is None or observed.device_runs < _RUNS_BEFORE_LEARNING:
-        return False
-    is_known = observed.native is not None or observed.native_given_up is not None
-    if is_known and not _is_retry_run(observed.device_runs):
-        return False
-    if observed.native is not None:
-        if observed.native <= min(_CHEAP_SECONDS, _MUCH_SLOWER_FACTOR * observed.device):
-            return True
-        if observed.device_runs < _RETRY_RUNS_IF_MUCH_SLOWER:
-            return False
-    # Use the estimate, not the measured time, which may come from a cold or busy server.
-    physical = given.physical
-    native = observed.pace.native * physical.native_seconds
-    least = max(_SHORTEST_SECONDS, native / _ESTIMATE_ERROR)
-    if _is_retry_run(observed.device_runs):
-        least = _SHORTEST_SECONDS  # its rates may have been measured while it was busy
-    is_short = observed.device < _LEARNABLE_SECONDS
-    return least < observed.device and is_short and _planning(given) < _LONG_PLANNING_SECONDS
+    if engine == "gpu":
+        runs = observed.device_runs + 1
+        known = observed.native, observed.native_given_up
+        other = observed.pace.native * given.physical.native_seconds
+        once = 0.0 if observed.planned else _planning(given)
+    else:
+        runs = observed.native_runs + 1 + observed.planned
+        known = observed.device, observed.given_up
+        other = observed.pace.device * estimated_device_seconds(given)
+        once = 0.0 if observed.device_runs else device_seconds(given) - other
+    measured = [each for each in known if each is not None]
+    if measured:
+        much = max(measured) > _MUCH_SLOWER_FACTOR * mine
+        first = _RETRY_RUNS_IF_MUCH_SLOWER if much else _RETRY_RUNS
+        is_due = runs >= first and runs.bit_count() == 1
+    else:
+        is_new = runs < _RECURRING_RUNS
+        error = _LIKELY_ERROR if is_new else _ESTIMATE_ERROR
+        is_due = mine > other / error + _MARGIN_SECONDS and (observed.recurs or not is_new)
+        is_due = is_due and other + once < _LONGEST_MEASURED_SECONDS
+    others = {"gpu": "native", "native": "gpu"}
+    return others[engine] if is_due else None
 
 
 def device_seconds(given: RouteInput) -> float:
@@ -179,14 +121,11 @@ def device_seconds(given: RouteInput) -> float:
     if observed.given_up is not None:
         return given.once + max(observed.given_up, observed.device or 0.0)
     if observed.device is not None:
-        # The estimate counts as one more run: other programs only ever add to a time.
-        lucky = observed.device_runs == _RUNS_BEFORE_LEARNING
-        return given.once + (min(observed.device, expected) if lucky else observed.device)
+        return given.once + observed.device
     if observed.device_first is not None:
         # A first run also compiles, and makes what is kept for later ones.
         first = observed.device_first
-        least = 0.0 if _is_retry_run(observed.native_runs) else first / _COLD_FACTOR
-        return given.once + min(first, max(expected, least))
+        return given.once + min(first, max(expected, first / _COLD_FACTOR))
     return given.once + pace.first * (estimated + _device_planning(given))
 
 

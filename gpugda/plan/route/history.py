@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 __all__ = ["Expected", "History", "Observed", "Pace"]
@@ -17,6 +18,10 @@ _MAX_TEXTS = 10_000
 
 _RATIOS_KEPT: Final = 15
 """Number of recent texts whose times correct the estimates of others."""
+
+_RECENT_TEXTS: Final = 16
+_RECURRING_SHARE: Final = 0.25
+"""Texts are said to recur if this share of so many recent ones was asked again."""
 
 _RATIOS_AT_FIRST: Final = (1.0, 1.0)
 """So that one or two texts are no rule."""
@@ -69,6 +74,7 @@ class Observed:
         given_up: Seconds after which the last run on the device was given up; None if it was not.
         native_given_up: The same for the last run of the database.
         pace: What other texts took, relative to their estimates.
+        recurs: False if hardly any recent text was asked again.
     """
 
     device: float | None = None
@@ -81,6 +87,7 @@ class Observed:
     given_up: float | None = None
     native_given_up: float | None = None
     pace: Pace = field(default_factory=Pace)
+    recurs: bool = True
 
 
 class History:
@@ -99,14 +106,16 @@ class History:
     def expect(self, text: str, expected: Expected) -> None:
         """Keeps the estimates of a text that is about to run, to compare its times with them."""
         with self._lock:
-            self._entry(text).expected = expected
+            seen = self._entry(text)
+            seen.expected = expected
+            seen.asked += 1
 
     def observed(self, text: str) -> Observed:
         """The measured times of a text."""
         with self._lock:
-            found, pace = self._seen.get(text), self._pace()
+            found, pace, recurs = self._seen.get(text), self._pace(), self._recurs()
             if found is None:
-                return Observed(pace=pace)
+                return Observed(pace=pace, recurs=recurs)
             self._seen.move_to_end(text)
             return Observed(
                 device=_typical(found.device),
@@ -119,6 +128,7 @@ class History:
                 given_up=found.given_up,
                 native_given_up=found.native_given_up,
                 pace=pace,
+                recurs=recurs,
             )
 
     def add_device(self, text: str, seconds: float) -> None:
@@ -181,6 +191,10 @@ class History:
     def _pace(self) -> Pace:
         return Pace(**{name: _typical(ratios) or 1.0 for name, ratios in self._ratios.items()})
 
+    def _recurs(self) -> bool:
+        recent = [seen.asked > 1 for seen in islice(reversed(self._seen.values()), _RECENT_TEXTS)]
+        return len(recent) < _RECENT_TEXTS or sum(recent) >= _RECURRING_SHARE * _RECENT_TEXTS
+
     def _entry(self, text: str) -> _Seen:
         seen = self._seen.setdefault(text, _Seen())
         self._seen.move_to_end(text)
@@ -201,6 +215,7 @@ class _Seen:
     given_up: float | None = None
     native_given_up: float | None = None
     expected: Expected | None = None
+    asked: int = 0
 
 
 def _typical(times: deque[float]) -> float | None:

@@ -55,6 +55,8 @@ class Verdict:
         give_up_after: Seconds after which the device should be given up; None for never.
         join_after: Seconds after which the device should join a database that was asked first and
             has not answered; None for never.
+        measure: The engine whose time should be measured in the background afterwards, since it
+            may be faster the next time; None for neither.
     """
 
     engine: str
@@ -64,6 +66,7 @@ class Verdict:
     rule: str
     give_up_after: float | None = None
     join_after: float | None = None
+    measure: str | None = None
 
 
 def route_text(verdicts: Sequence[Verdict], chosen: str) -> list[str]:

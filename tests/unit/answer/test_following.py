@@ -46,9 +46,6 @@ class FakeRouter:
     def decide(self, request, plan, loaded, keeper):
         return self.verdict
 
-    def wants_native_time(self, request, plan, loaded, keeper):
-        return False
-
     def record_device(self, request, loaded, seconds):
         pass
 

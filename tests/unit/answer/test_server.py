@@ -60,16 +60,12 @@ class FakeRouter:
         reason = f"{engine} is cheaper"
         self.verdict = Verdict(engine, reason, device, native, "cost", **limits)
         self.recorded = []
-        self.wants_native = False
 
     def physical(self, request, plan):
         return plan.physical()
 
     def decide(self, request, plan, loaded, keeper):
         return self.verdict
-
-    def wants_native_time(self, request, plan, loaded, keeper):
-        return self.wants_native
 
     def streamed(self, plan, loaded):
         return ("a part is sent at a time",)
@@ -601,9 +597,7 @@ def test_after_an_internal_error_the_database_answers(
         ask(opened, KNOWS, engine="gpu")
 
 
-@pytest.mark.parametrize(
-    "method", ["record_native", "record_device", "wants_native_time", "decide"]
-)
+@pytest.mark.parametrize("method", ["record_native", "record_device", "decide"])
 def test_an_error_of_the_planner_keeps_the_answer(open_answers, monkeypatch, untold, method):
     router = FakeRouter(engine="native" if method == "record_native" else "gpu")
 
@@ -655,12 +649,98 @@ def test_the_databases_time_is_measured_in_the_background(open_answers):
     ask(opened, KNOWS)
     assert opened.server.count("native") == 0
     assert opened.keeper.wait(30)  # saving the properties read: nothing else begins meanwhile
-    router.wants_native = True
+    router.verdict = replace(router.verdict, measure="native")
     ask(opened, KNOWS)
     assert opened.keeper.wait(30)
     natives = [call for call in opened.server.calls if call[0] == "native"]
-    assert [(text, read_only) for _, text, _, read_only in natives] == [(KNOWS, True)] * 3
-    assert [engine for engine, _ in router.recorded] == ["device"] * 2 + ["native"] * 3
+    assert [(text, read_only) for _, text, _, read_only in natives] == [(KNOWS, True)] * 2
+    assert [engine for engine, _ in router.recorded] == ["device"] * 2 + ["native"] * 2
+
+
+def device_measured_by(router, opened):
+    """The query runs on the database, which has the device measured."""
+    opened.device.prepare(opened.keeper.loaded.graph)
+    router.verdict = replace(router.verdict, measure="gpu", give_up_after=30.0)
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert opened.keeper.wait(30)
+    assert opened.keeper.last_error is None
+    return [engine for engine, _ in router.recorded]
+
+
+def test_the_devices_time_is_measured_in_the_background(open_answers):
+    router = FakeRouter("native")
+    opened = open_answers(router=router)
+    assert device_measured_by(router, opened) == ["native", "device", "device"]
+    assert opened.server.count("native") == 1
+    assert ask(opened, KNOWS).summary.engine == "native"
+
+
+def test_drivers_have_the_device_measured_too(open_answers):
+    router = FakeRouter("native", give_up_after=30.0, measure="gpu")
+    opened = open_answers(router=router)
+    opened.device.prepare(opened.keeper.loaded.graph)
+    found = opened.answers.try_device(Request(KNOWS, {}, DEFAULT_STRATEGY))
+    assert found.reason == "native is cheaper"
+    assert opened.keeper.wait(30)
+    assert [engine for engine, _ in router.recorded] == ["device", "device"]
+
+
+def test_a_device_that_is_too_slow_is_measured_once(open_answers, monkeypatch):
+    def slow(request, loaded, session, deadline):
+        assert 20 < deadline - time.monotonic() <= 30
+        raise QueryTimeoutError("too slow")
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", slow)
+    router = FakeRouter("native")
+    assert device_measured_by(router, open_answers(router=router)) == ["native", "given up"]
+    assert dict(router.recorded)["given up"] == 30.0
+
+
+def test_a_query_on_the_device_ends_a_measurement(open_answers, monkeypatch):
+    """It would wait for the device otherwise."""
+    router = FakeRouter("native", give_up_after=30.0, measure="gpu")
+    opened = open_answers(router=router)
+    opened.device.prepare(opened.keeper.loaded.graph)
+    answer, begun = on_snapshot.answer_on_device, threading.Event()
+
+    def endless(request, loaded, session, deadline):
+        if request.text == COUNT:
+            return answer(request, loaded, session, deadline)
+        begun.set()
+        assert soon(lambda: is_cancelled(deadline))
+        raise QueryTimeoutError("the query was cancelled")
+
+    def is_cancelled(deadline):
+        try:
+            return check_deadline(deadline)
+        except QueryTimeoutError:
+            return True
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", endless)
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert begun.wait(30)
+    router.verdict = FakeRouter().verdict
+    assert ask(opened, COUNT).summary.engine == "gpu"
+    assert opened.keeper.wait(30)
+    assert [engine for engine, _ in router.recorded] == ["native", "device"]
+
+
+def test_a_device_that_compiles_is_measured_another_time(open_answers, monkeypatch):
+    def compiling(request, loaded, session, deadline):
+        raise StillCompilingError("a.cl")
+
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", compiling)
+    router = FakeRouter("native")
+    assert device_measured_by(router, open_answers(router=router)) == ["native"]
+
+
+def test_a_device_that_was_declined_for_another_reason_is_not_measured(open_answers):
+    router = FakeRouter("gpu", native=0.0, measure="native")
+    opened = open_answers(router=router)
+    opened.server.commit(without=[22])
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert opened.keeper.wait(30)
+    assert opened.server.count("native") == 1
 
 
 def test_the_device_is_opened_while_the_database_answers(open_answers):
@@ -1119,15 +1199,13 @@ def test_a_timeout_of_the_database_is_recorded_as_its_time(open_answers):
     def too_long():
         raise QueryTimeoutError("2 s")
 
-    router = FakeRouter()
-    router.wants_native = True
+    router = FakeRouter(measure="native")
     opened = open_answers(router=router)
     opened.server.during_native = too_long
     assert ask(opened, COUNT).summary.engine == "gpu"
     assert opened.keeper.wait(30)
     assert opened.server.count("native") == 1
-    native = [seconds for kind, seconds in router.recorded if kind == "native"]
-    assert native == [2.0] * 3  # one with planning, and enough to count as typical
+    assert router.recorded[1:] == [("native given up", 2.0)]
     assert opened.keeper.last_error is None
 
 

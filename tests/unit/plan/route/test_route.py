@@ -9,7 +9,6 @@ from gpugda.execute.pipeline import plan_of
 from gpugda.plan.cost import CPU_DEVICE, LOCAL_SERVER, Work
 from gpugda.plan.route.cost import (
     device_seconds,
-    is_worth_learning,
     judge_by_cost,
     native_seconds,
 )
@@ -55,40 +54,75 @@ def test_a_repeated_query_costs_no_planning():
     assert again < new / 10
 
 
-def test_a_frequent_query_is_tried_on_the_database():
-    slow_here = Observed(device=0.02, device_runs=1)
-    assert judge_by_cost(question(PATH, observed=slow_here)).engine == "gpu"
-    again = Observed(device=0.02, device_runs=1000)
-    assert judge_by_cost(question(PATH, observed=again)).engine == "native"
-    fast_here = Observed(device=0.001, device_runs=1000)
-    assert judge_by_cost(question(PATH, observed=fast_here)).engine == "gpu"
+def measured_at(times, **observed):
+    """The numbers of runs on an engine before the one after which the other is measured."""
+    found = []
+    for runs in times:
+        both = {name: runs for name in ("device_runs", "native_runs") if name not in observed}
+        verdict = judge_by_cost(question(PATH, observed=Observed(**both, **observed)))
+        assert verdict.measure != verdict.engine
+        if verdict.measure is not None:
+            found.append(runs)
+    return found
 
 
-def test_the_databases_time_is_measured_only_if_it_can_help():
-    assert not is_worth_learning(question(PATH))
-    assert not is_worth_learning(question(PATH, observed=Observed(device=0.02, device_runs=1)))
+def test_no_query_waits_for_an_engine_that_is_only_to_be_measured():
+    slow_here = Observed(device=0.02, device_runs=1000)
+    verdict = judge_by_cost(question(DENSE, observed=slow_here))
+    assert (verdict.engine, verdict.measure) == ("gpu", "native")
+    slow_there = Observed(native=0.02, native_runs=1000, planned=True, device=0.019)
+    assert judge_by_cost(question(PATH, observed=slow_there)).engine == "native"
+
+
+def test_the_database_is_measured_only_if_it_can_help():
+    assert judge_by_cost(question(DENSE, observed=Observed(device=0.02))).measure == "native"
     again = Observed(device=0.02, device_runs=2)
-    assert is_worth_learning(question(PATH, observed=again))
-    assert not is_worth_learning(question(PATH, observed=replace(again, device=0.001)))
-    known = replace(again, native=0.01, planned=True)
-    assert not is_worth_learning(question(PATH, observed=known))
+    assert judge_by_cost(question(DENSE, observed=again)).measure == "native"
+    fast = replace(again, device=0.001)
+    assert judge_by_cost(question(DENSE, observed=fast)).measure is None
+    slow = replace(LOCAL_SERVER, planning_seconds=1.0)
+    assert judge_by_cost(question(DENSE, server=slow, observed=again)).measure is None
     slow = replace(LOCAL_SERVER, expansions_per_second=1.0)
-    runs = [
-        n
-        for n in range(20)
-        if is_worth_learning(question(PATH, server=slow, observed=replace(again, device_runs=n)))
-    ]
-    assert runs == [4, 8, 16], "its rates may be wrong"
-    assert not is_worth_learning(question(PATH, observed=replace(again, device=5.0)))
+    assert judge_by_cost(question(DENSE, server=slow, observed=again)).measure is None
+
+
+def test_a_text_of_a_kind_that_is_asked_once_has_to_recur():
+    new = Observed(device_first=0.05, recurs=False, pace=Pace(device=50))
+    assert judge_by_cost(question(DENSE, observed=new)).measure is None
+    assert judge_by_cost(question(DENSE, observed=replace(new, recurs=True))).measure == "native"
+    again = replace(new, device_runs=1)
+    assert judge_by_cost(question(DENSE, observed=again)).measure == "native"
+
+
+def test_texts_recur_if_a_quarter_of_the_recent_ones_was_asked_again():
+    history, expected = History(), Expected(device=1, first=1, native=1, planning=1)
+    for number in range(15):
+        history.expect(f"q{number}", expected)
+        assert history.observed("new").recurs, "too few to tell"
+    history.expect("q15", expected)
+    assert not history.observed("new").recurs
+    assert not history.observed("q15").recurs
+    for number in range(4):
+        assert not history.observed("new").recurs
+        history.expect(f"q{number}", expected)
+    assert history.observed("new").recurs
+
+
+def test_the_device_is_measured_if_it_may_pay():
+    slow_there = Observed(native=0.05, planned=True, native_runs=1)
+    cold = question(PATH, observed=slow_there, once=0.25)
+    assert (judge_by_cost(cold).engine, judge_by_cost(cold).measure) == ("native", "gpu")
+    fast_there = replace(cold, observed=replace(slow_there, native=0.002))
+    assert judge_by_cost(fast_there).measure is None
+    assert judge_by_cost(replace(cold, once=9.0)).measure is None
 
 
 def test_the_databases_estimate_may_be_five_times_too_high():
     server = replace(LOCAL_SERVER, expansions_per_second=1e4)
     native = question(PATH, server=server).physical.native_seconds
-    for share, wanted in ((1.0, True), (0.3, True), (0.1, False)):
+    for share, wanted in ((0.9, "native"), (0.3, "native"), (0.1, None)):
         observed = Observed(device=share * native, device_runs=2)
-        found = is_worth_learning(question(PATH, server=server, observed=observed))
-        assert found == wanted
+        assert judge_by_cost(question(PATH, server=server, observed=observed)).measure == wanted
 
 
 def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
@@ -99,7 +133,7 @@ def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
     usual_first = replace(slow, native_first=2 * usual)
     assert judge_by_cost(question(DENSE, observed=usual_first)).engine == "native"
     # The server may have been cold: this is measured in the background.
-    assert is_worth_learning(question(DENSE, observed=slow))
+    assert judge_by_cost(question(DENSE, observed=slow)).measure == "native"
     known = replace(slow, native=0.003)
     assert judge_by_cost(question(DENSE, observed=known)).engine == "native"
 
@@ -140,11 +174,7 @@ def test_the_engine_that_answered_first_is_asked_next():
     assert (verdict.engine, verdict.native_seconds) == ("gpu", 0.3)
     assert "the database takes at least 300 ms" in verdict.reason
     # Whether it is faster the next time is found out in the background, but seldom.
-    again = [replace(observed, device=0.05, device_runs=runs) for runs in range(20)]
-    learned = [
-        each.device_runs for each in again if is_worth_learning(question(PATH, observed=each))
-    ]
-    assert learned == [4, 8, 16]
+    assert measured_at(range(20), device=0.05, native_given_up=0.3) == [3, 7, 15]
     history.add_native("q", 0.002)
     history.add_native("q", 0.001)
     assert native_seconds(question(PATH, observed=history.observed("q"))) == 0.001
@@ -154,19 +184,12 @@ def test_a_run_that_was_given_up_is_not_paid_again():
     history = History()
     history.add_device("q", 0.01)
     history.add_given_up("q", 0.25)
-    seen, tried = [], []
-    for run in range(1, 70):
+    for _ in range(3):
         history.add_native("q", 2.0)
-        observed = history.observed("q")
-        assert observed.given_up is not None
-        verdict = judge_by_cost(question(PATH, observed=observed))
-        seen.append(verdict.engine)
-        if verdict.engine == "gpu":
-            tried.append((run, verdict.give_up_after))
-            assert verdict.give_up_after == 2 * observed.given_up
-            history.add_given_up("q", verdict.give_up_after)
-    assert seen[:4] == ["native"] * 4
-    assert [run for run, _ in tried] == [5, 9, 17]  # then it is known to be slower
+        assert judge_by_cost(question(PATH, observed=history.observed("q"))).engine == "native"
+    given_up = {"device": 0.01, "native": 0.2, "given_up": 0.25, "planned": True}
+    assert measured_at(range(20), **given_up) == [2, 6, 14]
+    assert measured_at(range(40), **{**given_up, "given_up": 2.5}) == [14, 30]
     history.add_device("q", 0.01)
     assert history.observed("q").given_up is None
     assert judge_by_cost(question(PATH, observed=history.observed("q"))).engine == "gpu"
@@ -260,56 +283,26 @@ def test_the_recorded_time_ignores_cold_starts_and_outliers():
     assert history.observed("q").device_runs == 8
 
 
-def test_a_device_that_lost_cold_is_tried_again_if_it_should_win_warm():
-    cold = Observed(device_first=0.03, device_runs=1, native=0.005, planned=True)
-    assert judge_by_cost(question(PATH, observed=cold)).engine == "gpu"
-    # One warm run may have been a busy moment, two are believed.
-    warm = replace(cold, device=0.02, device_runs=2)
-    assert judge_by_cost(question(PATH, observed=warm)).engine == "gpu"
-    again = replace(warm, device_runs=3)
-    assert judge_by_cost(question(PATH, observed=again)).engine == "native"
-    fast = replace(cold, native=0.0001)
+def test_a_first_run_on_the_device_bounds_the_later_ones():
+    cold = Observed(device_first=0.03, device_runs=1, native=0.0001, planned=True)
     slow = replace(CPU_DEVICE, query_seconds=0.05)
-    assert judge_by_cost(question(PATH, slow, observed=fast)).engine == "native"
-    # A first run bounds the later ones, from above and from below.
+    assert judge_by_cost(question(PATH, slow, observed=cold)).engine == "native"
     assert device_seconds(question(PATH, slow, observed=replace(cold, device_first=0.01))) == 0.01
-    far = [replace(cold, device_first=1.0, native_runs=runs) for runs in range(10)]
-    engines = [judge_by_cost(question(PATH, observed=each)).engine for each in far]
-    assert [runs for runs, engine in enumerate(engines) if engine == "gpu"] == [4, 8]
+    assert device_seconds(question(PATH, observed=replace(cold, device_first=8.0))) == 1.0
 
 
-def test_the_faster_engine_is_chosen_once_both_are_known():
-    close = Observed(device=0.0028, native=0.0018, planned=True, device_runs=6, native_runs=6)
+def test_the_device_has_to_be_clearly_faster_once_the_database_is_known():
+    close = Observed(device=0.0028, native=0.003, planned=True, device_runs=6, native_runs=6)
     assert judge_by_cost(question(PATH, observed=close)).engine == "native"
-    assert judge_by_cost(question(PATH, observed=replace(close, device=0.0019))).engine == "gpu"
+    assert judge_by_cost(question(PATH, observed=replace(close, device=0.0025))).engine == "gpu"
 
 
-def test_the_slower_engine_is_tried_again_at_growing_intervals():
-    close = Observed(device=0.0028, native=0.0018, planned=True, device_runs=5)
-    runs = [
-        n
-        for n in range(70)
-        if judge_by_cost(question(PATH, observed=replace(close, native_runs=n))).engine == "gpu"
-    ]
-    assert runs == [4, 8, 16, 32, 64]
-    far = replace(close, device=0.1, native_runs=8)
-    assert judge_by_cost(question(PATH, observed=far)).engine == "native"
-    fast = Observed(device=0.001, native=0.004, planned=True)
-    asked = [
-        n
-        for n in range(70)
-        if is_worth_learning(question(PATH, observed=replace(fast, device_runs=n)))
-    ]
-    assert asked == [4, 8, 16, 32, 64]
-    slow_there = replace(fast, native=0.02, device_runs=16)
-    assert not is_worth_learning(question(PATH, observed=slow_there))  # as expected
-    surprising = replace(slow_there, native=0.4, device=0.01)
-    asked = [
-        n
-        for n in range(70)
-        if is_worth_learning(question(PATH, observed=replace(surprising, device_runs=n)))
-    ]
-    assert asked == [16, 32, 64]
+def test_the_slower_engine_is_measured_again_at_growing_intervals():
+    there = {"native": 0.0018, "planned": True}
+    assert measured_at(range(70), device=0.0028, **there) == [2, 6, 14, 30, 62]
+    assert measured_at(range(70), device=0.1, **there) == [14, 30, 62]
+    assert measured_at(range(70), device=0.001, **there) == [3, 7, 15, 31, 63]
+    assert measured_at(range(70), device=0.0001, **there) == [15, 31, 63]
 
 
 def test_opening_the_device_counts_as_a_cost():
@@ -334,19 +327,6 @@ def test_the_history_is_bounded():
         history.add_device(text, 1.0)
     assert history.observed("a") == Observed()
     assert history.observed("c").device_first == 1.0
-
-
-def test_a_device_that_never_ran_is_tried_once_its_first_run_is_paid():
-    """It compiles for 0.2 s, and is then 5 ms faster than the database a run."""
-    asked = question(PATH, once=0.2)
-    warm = device_seconds(question(PATH, observed=Observed(device_first=9.0, native_runs=4)))
-    engines = []
-    for runs in range(1, 100):
-        observed = Observed(native=warm + 0.005, native_first=0.1, planned=True, native_runs=runs)
-        engines.append(judge_by_cost(replace(asked, observed=observed)).engine)
-    assert 35 <= engines.index("gpu") <= 50
-    slower = Observed(native=warm - 0.005, planned=True, native_runs=1000)
-    assert judge_by_cost(replace(asked, observed=slower)).engine == "native"
 
 
 # ------------------------------------------------------------------ pace
