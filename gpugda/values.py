@@ -17,6 +17,7 @@ from typing import Any
 from gpugda.text_order import StoredText, refuse_if_orders_differ, text_key
 
 __all__ = [
+    "ByteArray",
     "Entity",
     "Path",
     "and_",
@@ -58,6 +59,16 @@ class Entity:
 
     def __repr__(self) -> str:
         return f"{'node' if self.is_node else 'relationship'} {self.index}"
+
+
+class ByteArray(list[int]):
+    """Bytes: a list of integers from -128 to 127, but for users, who get the bytes."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(memoryview(data).cast("b"))
+        self.data = data
 
 
 class Path:

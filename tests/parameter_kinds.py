@@ -116,6 +116,9 @@ def _series(values: list[Any], dtype: Any = None) -> Any:
 
 PYTHON = {
     "none": None,
+    "bytes": b"a\xff",
+    "no bytes": b"",
+    "bytearray": bytearray(b"a"),
     "true": True,
     "int": 7,
     "smallest": -(2**63),
@@ -204,6 +207,8 @@ TIMES = {
 }
 
 NUMPY = {
+    "bytes_": np.bytes_(b"a"),
+    "array of bytes": np.array([b"a"]),
     "bool_": np.bool_(True),
     "int8": np.int8(-3),
     "uint8": np.uint8(200),
@@ -305,11 +310,6 @@ KINDS: dict[str, Any] = {**PYTHON, **TIMES, **NUMPY, **FRAMES}
 """The driver sends each of these, or refuses it."""
 
 UNSENDABLE: dict[str, Any] = {
-    "bytes": b"ab",
-    "bytearray": bytearray(b"a"),
-    "bytes_": np.bytes_(b"a"),
-    "array of bytes": np.array([b"a"]),
-    "array of bytes in a list": [np.array([b"a"])],
     "offset with seconds": dt.datetime(
         2020, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=1, seconds=30))
     ),

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.data.values.columns import Column, ColumnKind, column_from_values
 from gpugda.data.values.dictionaries import ObjectDictionary
-from gpugda.values import Entity, Path
+from gpugda.values import ByteArray, Entity, Path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ def column_of(values: Sequence[Any]) -> Column:
         is_node = {value.is_node for value in values if value is not None}
         if len(is_node) == 1:
             return _entity_column(values, is_node.pop())
-    if kinds & {Entity, Path, list, dict}:
+    if kinds & {Entity, Path, list, dict, ByteArray}:
         return object_column(values)
     return column_from_values(values)
 

@@ -14,7 +14,7 @@ from neo4j.spatial import CartesianPoint
 from neo4j.time import Date, DateTime, Duration
 
 import gpugda
-from gpugda.errors import CypherTypeError
+from gpugda.errors import CypherTypeError, QueryError
 
 
 class Who(str, enum.Enum):  # noqa: UP042 # the idiom whose str() is not its text
@@ -92,10 +92,53 @@ def test_values_mean_what_the_driver_sends(
     assert values(query, p=value) == expected
 
 
-@pytest.mark.parametrize("value", [{1}, b"ab", np.timedelta64(1, "D"), np.array(1), range(3)])
+@pytest.mark.parametrize(
+    "value", [{1}, memoryview(b"ab"), np.timedelta64(1, "D"), np.array(1), range(3)]
+)
 @pytest.mark.parametrize("query", ["MATCH (n) RETURN $p", "MATCH (n) RETURN n.id"])
 def test_values_that_are_not_sent_are_refused_even_if_unused(
     values: Any, query: str, value: Any
 ) -> None:
     with pytest.raises(CypherTypeError, match=r"the parameter \$p cannot be used"):
         values(query, p=value)
+
+
+BYTES = {"b": b"\x01\xfe", "same": bytearray(b"\x01\xfe"), "other": b"\x01\x03"}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("RETURN $b, [$b], {k: $b}", [[b"\x01\xfe", [b"\x01\xfe"], {"k": b"\x01\xfe"}]]),
+        ("RETURN $b = $same, $b = $other, $b < $other, $b = [1, -2]", [[True, False, True, True]]),
+        (
+            "RETURN $b IN [$same], $b IN [[1, -2]], $b IN [1], $b = 'ab'",
+            [[True, True, False, False]],
+        ),
+        ("RETURN size($b), $b[1], $b + $other, $b[0..1]", [[2, -2, [1, -2, 1, 3], [1]]]),
+        ("RETURN valueType($b), $b STARTS WITH 'a'", [["LIST<INTEGER NOT NULL> NOT NULL", None]]),
+        ("RETURN coalesce(null, $b), $b AND true, NOT $b", [[b"\x01\xfe", b"\x01\xfe", False]]),
+        ("UNWIND $b AS x RETURN x", [[1], [-2]]),
+        ("UNWIND [$b, $same, $other] AS x RETURN DISTINCT x", [[b"\x01\xfe"], [b"\x01\x03"]]),
+        (
+            "UNWIND [$other, 1, 'a', $b] AS x RETURN x ORDER BY x",
+            [[b"\x01\xfe"], [b"\x01\x03"], ["a"], [1]],
+        ),
+        (
+            "UNWIND [$b, $other, $same] AS x RETURN max(x), collect(DISTINCT x)",
+            [[b"\x01\x03", [b"\x01\xfe", b"\x01\x03"]]],
+        ),
+        ("MATCH (n {id: 0}) WHERE n.id <> $b AND NOT n.id IN [$b] RETURN $b", [[b"\x01\xfe"]]),
+        ("MATCH (n) WHERE n.id = $b RETURN n", []),
+    ],
+)
+def test_bytes_are_lists_of_integers_until_they_are_returned(
+    values: Any, query: str, expected: list[list[Any]]
+) -> None:
+    assert values(query, **BYTES) == expected
+
+
+def test_bytes_are_no_number_of_rows_and_no_key(values: Any) -> None:
+    for query in ("MATCH (n) RETURN n LIMIT $b", "MATCH (n) RETURN n[$b]", "RETURN toString($b)"):
+        with pytest.raises(QueryError):
+            values(query, **BYTES)

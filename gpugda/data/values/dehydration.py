@@ -25,6 +25,7 @@ from gpugda.data.values.temporal import (
     temporal_from_native,
 )
 from gpugda.errors import SourceError
+from gpugda.values import ByteArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,8 +46,7 @@ def dehydrated(value: Any) -> Any:
     """Returns a value of Cypher: plain Python or one of neo4j's temporal and spatial types.
 
     Raises:
-        ValueError: The driver does not send such values, or Neo4j has values of the kind that are
-            not kept here, such as bytes.
+        ValueError: The driver does not send such values.
     """
     try:
         return _dehydrated(value, 0)
@@ -150,6 +150,8 @@ def _of_numpy(value: np.generic, _: int) -> Any:
         return float(value)
     if isinstance(value, np.str_):
         return _text(value)
+    if isinstance(value, np.bytes_):
+        return ByteArray(bytes(value))
     # To the driver timedelta64 is an integer, as among NumPy's classes; then it fails.
     if isinstance(value, np.integer) and value.dtype.kind != "m":
         return _integer(int(value))
@@ -221,6 +223,8 @@ _BY_BASE: tuple[tuple[type, Callable[[Any, int], Any]], ...] = (
     (int, lambda value, _: _integer(int.__int__(value))),
     (str, lambda value, _: _text(value)),
     (list, _list),
+    (bytes, lambda value, _: ByteArray(bytes(value))),
+    (bytearray, lambda value, _: ByteArray(bytes(value))),
     (dict, lambda value, depth: _map(value.items(), depth)),
     (np.ndarray, _of_array),
 )

@@ -13,6 +13,7 @@ from gpugda.data.values.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.values.driver_values import as_driver_gives
 from gpugda.data.values.temporal import identity_of_temporal
 from gpugda.text_order import StoredText, as_stored, may_differ
+from gpugda.values import ByteArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +42,8 @@ def identity_of(value: Any) -> Any:
         return (kind, value)
     if kind is StoredText:
         return (str, value)
+    if kind is ByteArray:
+        return (ByteArray, value.data)
     return identity_of_temporal(value)
 
 

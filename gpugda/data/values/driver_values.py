@@ -25,6 +25,7 @@ from gpugda.data.values.temporal import (
     zone_name,
 )
 from gpugda.text_order import StoredText
+from gpugda.values import ByteArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,6 +97,8 @@ def as_driver_gives(value: Any) -> Any:
     """
     if type(value) is StoredText:
         return str(value)
+    if type(value) is ByteArray:
+        return value.data
     if type(value) is list:
         shown = [as_driver_gives(item) for item in value]
         return shown if any(map(operator.is_not, shown, value)) else value

@@ -12,6 +12,7 @@ from gpugda.data.values.dehydration import dehydrated
 from gpugda.data.values.dictionaries import encode_objects, encode_strings
 from gpugda.data.values.driver_values import from_driver
 from gpugda.errors import SourceError
+from gpugda.values import ByteArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,15 +62,15 @@ def property_value(value: Any) -> Any:
         found = dehydrated(value)
     except ValueError as error:
         raise _not_storable(value, str(error)) from error
-    if _has_map(found):
+    if _has(found, dict):
         raise _not_storable(value, "a property cannot be a map")
+    if _has(found, ByteArray):
+        raise _not_storable(value, "bytes are not kept here")
     return found
 
 
-def _has_map(value: Any) -> bool:
-    if type(value) is list:
-        return any(map(_has_map, value))
-    return type(value) is dict
+def _has(value: Any, kind: type) -> bool:
+    return any(_has(item, kind) for item in value) if type(value) is list else type(value) is kind
 
 
 def _not_storable(value: Any, reason: str) -> SourceError:

@@ -62,7 +62,7 @@ def test_zones_that_the_driver_does_not_survive_are_accepted(name: str) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_properties_of_tables_are_what_the_driver_sends(name: str) -> None:
     expected = sent_by_driver(KINDS[name])
-    if expected == REFUSED or "{" in repr(expected):
+    if expected == REFUSED or repr(expected).startswith(("b'", "[b'")) or "{" in repr(expected):
         with pytest.raises(SourceError):
             column_from_values([KINDS[name]])
     else:
