@@ -14,9 +14,8 @@ import numpy as np
 from gpugda.data.values.columns import Column, ColumnKind
 from gpugda.deadline import check_time, checked
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.aggregation.distinct_counts import distinct_counts
 from gpugda.execute.aggregation.grouped_rows import Rows
-from gpugda.execute.aggregation.grouping import first_rows
+from gpugda.execute.aggregation.grouping import group_rows
 from gpugda.execute.aggregation.percentiles import percentiles_of
 from gpugda.execute.aggregation.sums import sum_of_floats, sum_of_integers, sum_of_known_floats
 from gpugda.execute.sorting import float_order
@@ -71,8 +70,6 @@ def aggregate(
             return known
     check_time()
     rows = _with_values(operand, groups, row_count, weights)
-    if distinct and name == "count":
-        return _count_once(rows)
     if distinct:
         rows = _deduplicated(rows)
     made = _vectorised(name, rows, further)
@@ -113,8 +110,8 @@ def _with_values(
 
 
 def _deduplicated(rows: Rows) -> Rows:
-    group: Operand = Column(ColumnKind.INTEGER, rows.group_of)
-    first = first_rows([group, rows.values], len(rows.group_of))
+    groups = [Column(ColumnKind.INTEGER, rows.group_of)] if rows.groups > 1 else []
+    first = group_rows([*groups, rows.values], len(rows.group_of)).first
     return Rows(rows.groups, rows.group_of[first], rows.values.take(first), rows.everywhere)
 
 
@@ -122,10 +119,6 @@ def _deduplicated(rows: Rows) -> Rows:
 def _count(rows: Rows) -> Operand:
     counts = np.bincount(rows.group_of, minlength=rows.groups).astype(np.int64)
     return Column(ColumnKind.INTEGER, counts)
-
-
-def _count_once(rows: Rows) -> Operand:
-    return Column(ColumnKind.INTEGER, distinct_counts([rows.values], rows.group_of, rows.groups))
 
 
 def _collect(rows: Rows) -> Operand:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gpugda.expressions.operands import Operand
 
-__all__ = ["Groups", "first_rows", "group_rows", "single_rows"]
+__all__ = ["Groups", "group_rows", "single_rows"]
 
 _MAX_INT32 = 2**31
 _WINDOW = 1 << 15  # rows whose codes fit in the processor's cache
@@ -59,19 +59,6 @@ def group_rows(operands: Sequence[Operand], row_count: int) -> Groups:
     if fits_table(count, row_count):
         return _groups_by_table(keys, count, row_count)
     return _groups_by_order(codes_of_rows(keys, slice(0, row_count)))
-
-
-def first_rows(operands: Sequence[Operand], row_count: int) -> NDArray[np.int64]:
-    """The first row of each group, ascending; this suffices for DISTINCT."""
-    keys = keys_of(operands) if row_count else []
-    if len(keys) == 1 and not is_tabled(keys[0], row_count):
-        return np.sort(runs(keys[0].values)[1])
-    keys, count = combined(keys, row_count)
-    if count == 1:
-        return np.zeros(min(row_count, 1), dtype=np.int64)
-    if fits_table(count, row_count):
-        return _groups_by_table(keys, count, row_count).first
-    return np.sort(runs(codes_of_rows(keys, slice(0, row_count)))[1])
 
 
 def single_rows(row_count: int) -> Groups:

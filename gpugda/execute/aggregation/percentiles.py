@@ -17,11 +17,6 @@ __all__ = ["percentiles_of"]
 
 _FEW_GROUPS: Final = 1 << 10
 """Up to this many groups are selected one by one, which avoids sorting them."""
-_SAMPLED_VALUES: Final = 1 << 14
-"""From this many values on, a sample bounds the range of the wanted values."""
-_SAMPLES: Final = 1 << 12
-_MARGIN: Final = 1 << 7
-"""Extra samples on both sides: four times the expected error of a rank."""
 
 
 def percentiles_of(
@@ -121,32 +116,12 @@ def _searched(
 
 def _at_ranks(values: NDArray[Any], ranks: list[int]) -> NDArray[Any]:
     """The values at these adjacent ascending ranks in sorted order."""
-    below, few = _narrowed(values, ranks[0], ranks[-1])
-    few.partition(ranks[0] - below)
-    found = few[[rank - below for rank in ranks]]
+    ordered = np.partition(values, ranks[0])
+    found = ordered[ranks]
     if ranks[-1] > ranks[0]:
         # NaN comes last in the order, but `min` would return it.
-        found[-1] = np.fmin.reduce(few[ranks[0] - below + 1 :])
+        found[-1] = np.fmin.reduce(ordered[ranks[0] + 1 :])
     return found
-
-
-def _narrowed(values: NDArray[Any], first: int, last: int) -> tuple[int, NDArray[Any]]:
-    """The number of smaller values left out, and a copy of values that contains the given ranks.
-
-    The copy covers ranks ``first`` to ``last``.
-    """
-    count = len(values)
-    if count >= _SAMPLED_VALUES:
-        samples = np.sort(values[:: max(1, count // _SAMPLES)])
-        low, high = (
-            samples[min(max(place * len(samples) // count + aside, 0), len(samples) - 1)]
-            for place, aside in ((first, -_MARGIN), (last, _MARGIN))
-        )
-        below = int(np.count_nonzero(values < low))
-        inside = values[(values >= low) & (values <= high)]
-        if below <= first and last < below + len(inside):
-            return below, inside
-    return 0, values.copy()
 
 
 def _floats_of(codes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.aggregation.group_keys import has_own_nans, refuse_nans
-from gpugda.execute.aggregation.grouping import first_rows
+from gpugda.execute.aggregation.grouping import group_rows
 from gpugda.execute.batch import RowTable, joined, stacked
 from gpugda.execute.memory import ResultMemory
 from gpugda.execute.operator import Operator
@@ -96,7 +96,7 @@ class _Seen:
     def once(self, batch: Batch) -> Batch:
         """The distinct rows of one batch."""
         batch = replace(batch, weights=None)
-        rows = first_rows([*batch.columns.values()], batch.row_count)
+        rows = group_rows([*batch.columns.values()], batch.row_count).first
         found = batch if len(rows) == batch.row_count else batch.take(rows)
         self._room.add(found)
         return found
@@ -110,6 +110,6 @@ class _Seen:
             return batch
         before = self.row_count
         table = keys if self._table is None else stacked([self._table, keys])
-        rows = first_rows(table.columns, table.row_count)
+        rows = group_rows(table.columns, table.row_count).first
         self._table = table.take(rows)
         return batch.take(rows[np.searchsorted(rows, before) :] - before)

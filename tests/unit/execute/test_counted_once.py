@@ -125,13 +125,13 @@ MAY_BE_THE_SAME = [
 @pytest.mark.parametrize("query", TOLD_APART + MAY_BE_THE_SAME)
 def test_rows_known_to_be_distinct_are_not_compared(accelerator, monkeypatch, query):
     compared = []
-    first_rows = distinct.first_rows
+    group_rows = distinct.group_rows
 
     def noted(columns, row_count):
         compared.append(row_count)
-        return first_rows(columns, row_count)
+        return group_rows(columns, row_count)
 
-    monkeypatch.setattr(distinct, "first_rows", noted)
+    monkeypatch.setattr(distinct, "group_rows", noted)
     rows = Counter(map(repr, accelerator.run(query, engine="gpu").values()))
     assert rows == Counter(map(repr, accelerator.run(query, engine="reference").values()))
     assert (sum(compared) > 0) == (query in MAY_BE_THE_SAME)

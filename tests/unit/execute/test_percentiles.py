@@ -72,7 +72,6 @@ def test_percentiles_equal_the_references(rows, share, name, few):
     column, groups = of_rows(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(percentiles, "_FEW_GROUPS", few)
-        patch.setattr(percentiles, "_SAMPLED_VALUES", 4)
         found = by_columns(name, column, groups, share)
     assert found == by_values(name, rows, groups, share)
 
