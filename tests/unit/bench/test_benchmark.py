@@ -40,6 +40,7 @@ def read_csv(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow  # draws many plots
 def test_the_results_folder_holds_tables_and_a_report(outcome):
     assert not outcome.wrong
     assert outcome.measured.finished
@@ -55,6 +56,7 @@ def test_the_results_folder_holds_tables_and_a_report(outcome):
     assert "## Dense queries by size" in report
 
 
+@pytest.mark.slow  # draws many plots
 def test_the_machine_is_described_without_names_or_paths(outcome):
     text = (outcome.folder / "benchmark.json").read_text(encoding="utf-8")
     facts = json.loads(text)
@@ -65,13 +67,13 @@ def test_the_machine_is_described_without_names_or_paths(outcome):
     assert platform.node() not in text or len(platform.node()) < 4
 
 
+@pytest.mark.slow  # draws many plots
 def test_plots_are_drawn_if_matplotlib_is_installed(outcome):
     pytest.importorskip("matplotlib")
     names = {path.name for path in (outcome.folder / "plots").iterdir()}
     assert {"break-even-new.png", "break-even-new.svg", "time-by-size-dense-new.png"} <= names
 
 
-@pytest.mark.slow
 def test_no_plots_are_drawn_without_matplotlib(ring_source, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.delitem(sys.modules, "gpugda.bench.plots", raising=False)

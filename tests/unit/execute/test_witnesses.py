@@ -57,7 +57,10 @@ def searching(request, monkeypatch):
 
 @pytest.mark.one_in(4)
 @pytest.mark.device
-@pytest.mark.parametrize("number", range(len(PATTERNS)))
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(n, marks=pytest.mark.slow if n == 5 else ()) for n in range(len(PATTERNS))],
+)
 def test_distinct_and_exists_equal_the_reference(searching, number):
     pattern = PATTERNS[number]
     with gpugda.connect(source(number)) as accelerator:

@@ -75,8 +75,11 @@ def test_parts_of_a_row_have_the_right_runs(context, text):
 
 
 @pytest.mark.slow
+@pytest.mark.one_split
 def test_more_than_65536_types_are_joined(context):
     """Every relationship has a separate type."""
+    if not context.is_cpu:
+        pytest.skip("most of a minute, for types that both splits encode alike")
     rng, count = random.Random(5), 66_000
     ends = np.array([(rng.randrange(2_000), rng.randrange(2_000)) for _ in range(count)])
     ends[::11, 1] = 7
