@@ -313,6 +313,10 @@ UNSENDABLE: dict[str, Any] = {
     "offset with seconds": dt.datetime(
         2020, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=1, seconds=30))
     ),
+    "offset of more than 18 hours": dt.datetime(
+        2020, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=18, minutes=1))
+    ),
+    "the same of pytz": neo4j.time.Time(1, 0, 0, tzinfo=pytz.FixedOffset(-1081)),
     "two values of a key": pd.DataFrame([[1, 2]], columns=["a", "a"]),
     "ZeroDate": neo4j.time.ZeroDate,
 }

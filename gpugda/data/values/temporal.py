@@ -51,6 +51,7 @@ _LAST_ORDINAL = datetime.date.max.toordinal()
 _DAYS_PER_400_YEARS = 146_097
 _EDGE = 2
 """Days near the ends of the years 1 to 9999 in which a zone's offset may lead out of them."""
+_LARGEST_OFFSET = datetime.timedelta(hours=18)
 _TICKS_PER_SECOND = 10**9
 _TICKS_PER_DAY = 86_400 * _TICKS_PER_SECOND
 
@@ -229,12 +230,18 @@ def zone_from_offset(offset: datetime.timedelta) -> Any:
     """The unnamed zone with a fixed offset from UTC.
 
     Raises:
-        ValueError: The offset is not a whole number of minutes.
+        ValueError: The offset is not a whole number of minutes, or more than 18 hours.
     """
     minutes, seconds = divmod(offset.days * 86_400 + offset.seconds, 60)
     if seconds or offset.microseconds:
         raise ValueError(f"offsets from UTC are whole minutes, not {offset}")
+    _check_offset(offset)
     return importlib.import_module("pytz").FixedOffset(minutes) if minutes else _offset_zero()
+
+
+def _check_offset(offset: datetime.timedelta | None) -> None:
+    if offset is not None and abs(offset) > _LARGEST_OFFSET:
+        raise ValueError(f"offsets from UTC are at most 18 hours, not {offset}")
 
 
 @cache
@@ -271,11 +278,13 @@ def rezoned(value: Any) -> Any:
     crashes.
 
     Raises:
-        ValueError: The zone is unknown.
+        ValueError: The zone is unknown, or its offset more than 18 hours.
     """
     zone = getattr(value, "tzinfo", None)
     if zone is None:
         return value
+    if is_of_pytz(zone):
+        _check_offset(zone.utcoffset(None))
     if is_of_pytz(zone) and (zone.utcoffset(None) is not None or is_near_end(value)):
         return value
     native = value.to_native()

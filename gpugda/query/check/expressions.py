@@ -369,7 +369,11 @@ def _slice(node: ast.Slice, scope: Scope, inner: InnerChecks) -> TypeSet:
     for bound in (node.start, node.end):
         if bound is not None:
             scope.expect(check_expression(bound, scope, inner), INTEGER, bound.span)
-    return subject
+    return _as_list(subject)
+
+
+def _as_list(kind: TypeSet) -> TypeSet:
+    return kind if kind.is_certainly("List") else LIST
 
 
 # ------------------------------------------------------------------ operators
@@ -483,7 +487,9 @@ def _result(name: str, kinds: list[TypeSet], found: Signature) -> TypeSet:
         return kinds[0] if len(set(kinds)) == 1 else ANY
     if name in ("head", "last"):
         return kinds[0].element or ANY
-    if name in ("tail", "reverse", "max", "min", "abs"):
+    if name == "tail":
+        return _as_list(kinds[0])
+    if name in ("reverse", "max", "min", "abs"):
         return kinds[0]
     if name == "collect":
         return list_of(kinds[0])
