@@ -357,12 +357,13 @@ class ServerAnswers:
 
     def _raced(self, request: Request, reason: str, after: float) -> Result:
         """Asks the database; the device joins it if it has not answered after some seconds."""
-        joining, started = request.joining(after), time.monotonic()
+        started = time.monotonic()
 
         def ask(cancellation: Cancellation) -> Result:
             return self._native(request, reason, cancellation)
 
         def join(cancellation: Cancellation) -> Result | Declined:
+            joining = request.joining(after)
             joining.add_time("native", time.monotonic() - started)
             with cancelled_by(lambda: cancellation.cancelled):
                 return self._offer(joining)
@@ -399,8 +400,9 @@ class ServerAnswers:
             return self._joining(request, request.joined_after, verdict)
         found = self._answered(request, loaded, verdict)
         if isinstance(found, Declined) and found.can_run:
-            is_native = verdict.engine == "native"
-            return replace(found, verdict=verdict if is_native else replace(verdict, measure=None))
+            if verdict.engine == "gpu":
+                verdict = replace(verdict, measure=None)
+            return Declined(found.reason, verdict=verdict)
         return found
 
     def _joining(self, request: Request, after: float, verdict: Verdict) -> Result | Declined:

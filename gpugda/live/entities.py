@@ -92,6 +92,7 @@ _MAX_VALUES = 4_000_000
 _MAX_BYTES = 256 << 20
 """Limits for reading all properties of a graph because a result has nodes or relationships."""
 
+_HOLDING_ENTITIES = (ColumnKind.NODE, ColumnKind.RELATIONSHIP, ColumnKind.OBJECT)
 _BYTES_OF_VALUE = 8
 """Minimum size of a value; a text adds its length, a list this much per element."""
 
@@ -108,12 +109,14 @@ def load_entities(
     """
     graph = loaded.graph
     ids = graph.external_ids
+    if ids is None or not any(column.kind in _HOLDING_ENTITIES for column in table.columns):
+        return table
     nodes, relationships = entities_in(table)
     if graph.node_properties.complete:
         nodes = nodes[:0]
     if graph.relationship_properties.complete:
         relationships = relationships[:0]
-    if ids is None or not (len(nodes) or len(relationships)):
+    if not (len(nodes) or len(relationships)):
         return table
     versions: list[DatabaseVersion | None] = []
     try:

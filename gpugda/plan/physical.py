@@ -6,6 +6,7 @@ Plans are frozen and equal by value; they hold neither arrays nor a device. The 
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.cost import Work
@@ -63,6 +64,7 @@ class PhysicalPlan:
         elements: Query nodes times query relationships, for which the database plans.
         device: Rates of the device.
         server: Rates of the server.
+        work: The work of all operators.
     """
 
     root: Physical
@@ -71,14 +73,11 @@ class PhysicalPlan:
     elements: int
     device: DeviceRates
     server: ServerRates
+    work: Work = field(init=False, repr=False, compare=False)
 
-    @property
-    def work(self) -> Work:
-        """The work of all operators."""
-        total = Work()
-        for node in self.root.nodes():
-            total = total.plus(node.work)
-        return total
+    def __post_init__(self) -> None:
+        works = zip(*(node.work for node in self.root.nodes()), strict=True)
+        object.__setattr__(self, "work", Work(*map(sum, works)))  # each run asks for it
 
     @property
     def found(self) -> float:

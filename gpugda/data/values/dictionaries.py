@@ -49,6 +49,8 @@ def identity_of(value: Any) -> Any:
 
 _MAX_DECODED_BYTES = 1 << 24
 """Largest dictionary whose texts are cached as Python strings, which need several times as much."""
+_FEW = 32
+"""So many texts are encoded and decoded one by one in less time than as arrays."""
 _SEARCH_ENTRIES = 200
 """One bisection takes as long as hashing this many entries."""
 _LEAD_FROM_E000 = 0xEE  # first byte of U+E000 in UTF-8; later code points start with it or more
@@ -91,6 +93,8 @@ class StringDictionary:
             known: list[str] = self._texts[codes].tolist()
             return known
         self._decode_if_worth_it(len(codes))
+        if len(codes) <= _FEW:
+            return [self.value(code) for code in codes]
         distinct, positions = np.unique(codes, return_inverse=True)
         texts = np.empty(len(distinct), dtype=object)
         texts[:] = self.array.take(arrow_numbers(distinct)).to_pylist()
@@ -258,12 +262,22 @@ class ObjectDictionary:
 # ------------------------------------------------------------------ texts
 def encode_strings(array: pa.Array) -> tuple[NDArray[np.int32], StringDictionary]:
     """Dictionary-encodes a ``string`` or ``large_string`` array; a null gets the code 0."""
+    if len(array) <= _FEW:
+        return _encoded_few(array)
     encoded = array.dictionary_encode()
     dictionary, new_codes = _sorted_dictionary(encoded.dictionary)
     codes = numpy_numbers(encoded.indices)
     if len(dictionary) == 0:
         return np.zeros(len(array), dtype=np.int32), dictionary
     return new_codes[codes], dictionary
+
+
+def _encoded_few(array: pa.Array) -> tuple[NDArray[np.int32], StringDictionary]:
+    texts = array.to_pylist()
+    distinct = sorted({text for text in texts if text is not None})
+    codes = {text: code for code, text in enumerate(distinct)}
+    found = np.array([codes.get(text, 0) for text in texts], dtype=np.int32)
+    return found, StringDictionary(pa.array(distinct, array.type))
 
 
 def merge_strings(

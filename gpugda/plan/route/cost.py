@@ -103,14 +103,15 @@ def _engine_to_measure(given: RouteInput, engine: str, mine: float) -> str | Non
     if measured:
         much = max(measured) > _MUCH_SLOWER_FACTOR * mine
         first = _RETRY_RUNS_IF_MUCH_SLOWER if much else _RETRY_RUNS
-        is_due = runs >= first and runs.bit_count() == 1
+        is_due = runs >= first
     else:
         is_new = runs < _RECURRING_RUNS
         error = _LIKELY_ERROR if is_new else _ESTIMATE_ERROR
         is_due = mine > other / error + _MARGIN_SECONDS and (observed.recurs or not is_new)
         is_due = is_due and other + once < _LONGEST_MEASURED_SECONDS
+    seldom = measured or runs > _RETRY_RUNS
     others = {"gpu": "native", "native": "gpu"}
-    return others[engine] if is_due else None
+    return others[engine] if is_due and (not seldom or runs.bit_count() == 1) else None
 
 
 def device_seconds(given: RouteInput) -> float:

@@ -319,7 +319,7 @@ def test_the_device_joins_a_database_that_does_not_answer(open_answers):
     assert summary.timings["native"] >= 0.05
     assert summary.timings["total"] >= 0.05  # what the user waited
     recorded = dict(router.recorded)
-    assert recorded["native given up"] >= 0.05
+    assert 0 < recorded["native given up"] < summary.timings["total"]
     assert recorded["device"] < summary.timings["total"]  # without waiting for the database
     assert soon_no_racers()
 

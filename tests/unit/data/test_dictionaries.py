@@ -26,10 +26,15 @@ def dictionary(texts):
     return StringDictionary(pa.array(sorted(texts), type=pa.string()))
 
 
-@given(st.lists(st.one_of(st.none(), TEXTS), max_size=20))
-def test_codes_are_in_the_order_of_their_texts(texts):
+FEW_OR_MANY = st.sampled_from([1, 40])
+
+
+@given(st.lists(st.one_of(st.none(), TEXTS), max_size=20), FEW_OR_MANY)
+def test_codes_are_in_the_order_of_their_texts(texts, times):
+    texts = texts * times
     codes, found = encode_strings(pa.array(texts, type=pa.large_string()))
     assert found.array.to_pylist() == sorted({text for text in texts if text is not None})
+    assert found.array.type == pa.large_string()
     for text, code in zip(texts, codes.tolist(), strict=True):
         if text is not None:
             assert found.value(code) == text
@@ -72,9 +77,11 @@ def test_an_unpaired_surrogate_is_in_no_text():
     assert found.find("\ud83d") == -1
 
 
-def test_values_are_returned_for_codes_in_any_order():
-    found = dictionary({"a", "b", "c"})
-    assert found.values(np.array([2, 0, 2, 1], dtype=np.int32)) == ["c", "a", "c", "b"]
+@pytest.mark.parametrize("times", [1, 40])
+def test_values_are_returned_for_codes_in_any_order(times):
+    found = dictionary({"a", "b", "c"} | {f"d{number}" for number in range(200)})
+    codes = np.array([2, 0, 2, 1] * times, dtype=np.int32)
+    assert found.values(codes) == ["c", "a", "c", "b"] * times
     assert found.values(np.array([], dtype=np.int32)) == []
 
 

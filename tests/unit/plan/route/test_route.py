@@ -67,17 +67,18 @@ def measured_at(times, **observed):
 
 
 def test_no_query_waits_for_an_engine_that_is_only_to_be_measured():
-    slow_here = Observed(device=0.02, device_runs=1000)
+    slow_here = Observed(device=0.02, device_runs=1023)
     verdict = judge_by_cost(question(DENSE, observed=slow_here))
     assert (verdict.engine, verdict.measure) == ("gpu", "native")
-    slow_there = Observed(native=0.02, native_runs=1000, planned=True, device=0.019)
+    slow_there = Observed(native=0.02, native_runs=1022, planned=True, device=0.019)
     assert judge_by_cost(question(PATH, observed=slow_there)).engine == "native"
 
 
 def test_the_database_is_measured_only_if_it_can_help():
     assert judge_by_cost(question(DENSE, observed=Observed(device=0.02))).measure == "native"
-    again = Observed(device=0.02, device_runs=2)
+    again = Observed(device=0.02, device_runs=3)
     assert judge_by_cost(question(DENSE, observed=again)).measure == "native"
+    assert judge_by_cost(question(DENSE, observed=replace(again, device_runs=4))).measure is None
     fast = replace(again, device=0.001)
     assert judge_by_cost(question(DENSE, observed=fast)).measure is None
     slow = replace(LOCAL_SERVER, planning_seconds=1.0)
@@ -109,7 +110,7 @@ def test_texts_recur_if_a_quarter_of_the_recent_ones_was_asked_again():
 
 
 def test_the_device_is_measured_if_it_may_pay():
-    slow_there = Observed(native=0.05, planned=True, native_runs=1)
+    slow_there = Observed(native=0.05, planned=True, native_runs=2)
     cold = question(PATH, observed=slow_there, once=0.25)
     assert (judge_by_cost(cold).engine, judge_by_cost(cold).measure) == ("native", "gpu")
     fast_there = replace(cold, observed=replace(slow_there, native=0.002))
@@ -121,13 +122,13 @@ def test_the_databases_estimate_may_be_five_times_too_high():
     server = replace(LOCAL_SERVER, expansions_per_second=1e4)
     native = question(PATH, server=server).physical.native_seconds
     for share, wanted in ((0.9, "native"), (0.3, "native"), (0.1, None)):
-        observed = Observed(device=share * native, device_runs=2)
+        observed = Observed(device=share * native, device_runs=3)
         assert judge_by_cost(question(PATH, server=server, observed=observed)).measure == wanted
 
 
 def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
     usual = native_seconds(question(DENSE))  # including planning
-    slow = Observed(device=0.03, device_runs=5, native_first=10 * usual, planned=True)
+    slow = Observed(device=0.03, device_runs=7, native_first=10 * usual, planned=True)
     assert judge_by_cost(question(DENSE, observed=slow)).engine == "gpu"
     assert native_seconds(question(DENSE, observed=slow)) > 5 * usual
     usual_first = replace(slow, native_first=2 * usual)
