@@ -94,10 +94,10 @@ def _number_column(array: pa.Array, kind: ColumnKind, stored: pa.DataType) -> Co
 def _string_column(array: pa.Array) -> Column:
     if not pa.types.is_string(array.type):
         array = array.cast(pa.large_string())
-    codes, dictionary = encode_strings(array)
     try:
+        codes, dictionary = encode_strings(array)
         dictionary.array.validate(full=True)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise SourceError(f"text that is not UTF-8, convert it first: {error}") from error
     return Column(ColumnKind.STRING, codes, _valid(array), dictionary)
 

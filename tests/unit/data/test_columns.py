@@ -240,6 +240,7 @@ def test_nan_is_a_value():
         (pa.array([2**50], pa.timestamp("s")), "timestamp"),
         (pa.array([1], pa.timestamp("s", "Nowhere/Land")), "Nowhere/Land"),
         (pa.array([b"\xff"]).view(pa.string()), "UTF-8"),
+        (pa.array([b"\xff"] * 100).view(pa.string()), "UTF-8"),
     ],
 )
 def test_arrow_types_that_cannot_be_properties_are_refused(array, part):
