@@ -509,6 +509,8 @@ class _Sizing:
     def _slice(self, operator: Slice) -> Sized:
         skip = self._values.bound(operator.bounds.skip) or 0.0
         limit = self._values.bound(operator.bounds.limit)
+        if operator.bounds.whole and limit is not None:
+            skip, limit = 0.0, skip + limit
         stop = None if limit is None or self._argument is not None else skip + limit
         below = self._needing(stop).of(operator.children[0])
         rows = max(0.0, below.found - skip)

@@ -35,6 +35,7 @@ def physical(graph, text, **values):
         ("MATCH (p:Person) RETURN p.age, count(*)", 50),
         ("MATCH (p:Person) WITH p LIMIT 10 MATCH (p)-[:KNOWS]->(q) RETURN p, q", 40),
         ("MATCH (p:Person) OPTIONAL MATCH (p)-[:IN]->(t) RETURN p, t", PEOPLE),
+        ("MATCH (p) WITH p, 1 / p.age AS x RETURN p, x ORDER BY p.age SKIP 9 LIMIT 4", 4),
         ("UNWIND range(1, 30) AS i MATCH (t:Team) RETURN i, t", 30 * TEAMS),
         ("UNWIND $names AS n MATCH (p:Person {name: n})-[:KNOWS]->(q) RETURN q", 8 * 4),
         ("MATCH (p:Person) RETURN p.name ORDER BY p.age LIMIT $most", 7),
