@@ -19,6 +19,7 @@ import math
 import re
 import time
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.answer.declined import Declined
@@ -191,6 +192,9 @@ logger = logging.getLogger(__name__)
 _MEASURING_SECONDS = 2.0
 """Time limit of each run that measures the database's time for a text."""
 
+_REST = 10.0
+"""Measuring takes at most one in so many seconds, so that it hardly disturbs callers."""
+
 _MEASURED_RUNS = 2
 
 _CHANGED = "the database changed while the query ran"
@@ -243,6 +247,7 @@ class ServerAnswers:
         self._unusable = False
         self._races = Races()
         self._measuring = Cancellation()
+        self._rests_until = 0.0
 
     @property
     def loaded(self) -> LoadedGraph | None:
@@ -470,13 +475,23 @@ class ServerAnswers:
 
     def _measure_soon(self, request: Request, verdict: Verdict) -> None:
         """Measures in the background how long the other engine takes; see ADR 0007."""
+        if time.monotonic() < self._rests_until:
+            return
         if verdict.measure == "native":
-            self._keeper.in_background(lambda: self._measure_native(request))
+            self._keeper.in_background(lambda: self._rested(lambda: self._measure_native(request)))
         elif verdict.measure == "gpu" and verdict.give_up_after is not None:
             seconds = verdict.give_up_after
-            self._keeper.in_background(
-                lambda: self._note(lambda: self._measure_device(request, seconds))
-            )
+            measure = partial(self._note, lambda: self._measure_device(request, seconds))
+            self._keeper.in_background(lambda: self._rested(measure))
+
+    def _rested(self, measure: Callable[[], object]) -> None:
+        """Measures, and leaves the processor to callers for a multiple of that time."""
+        started = time.monotonic()
+        try:
+            measure()
+        finally:
+            ended = time.monotonic()
+            self._rests_until = ended + _REST * (ended - started)
 
     def _measure_native(self, request: Request) -> None:
         for _ in range(_MEASURED_RUNS):  # the first one may plan

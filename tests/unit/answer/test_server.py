@@ -675,6 +675,16 @@ def test_the_devices_time_is_measured_in_the_background(open_answers):
     assert ask(opened, KNOWS).summary.engine == "native"
 
 
+def test_measuring_leaves_the_processor_to_callers_for_a_while(open_answers, monkeypatch):
+    monkeypatch.setattr("gpugda.answer.server._REST", 1e6)
+    router = FakeRouter("native")
+    opened = open_answers(router=router)
+    assert device_measured_by(router, opened) == ["native", "device", "device"]
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert opened.keeper.wait(30)
+    assert [engine for engine, _ in router.recorded] == ["native", "device", "device", "native"]
+
+
 def test_drivers_have_the_device_measured_too(open_answers):
     router = FakeRouter("native", give_up_after=30.0, measure="gpu")
     opened = open_answers(router=router)
