@@ -29,6 +29,7 @@ from gpugda.plan.operator_tree import OperatorNode
 from gpugda.plan.optimizer import optimise
 from gpugda.plan.plan_basis import PlanBasis
 from gpugda.query import ast
+from gpugda.query.prepare import check_parameters
 from gpugda.query.walk import walk
 from gpugda.types import value
 
@@ -133,13 +134,11 @@ class Pipeline:
     ) -> ExecutionContext:
         text = self.query.text
         parameters = Parameters(values, text)
-        for typed in self.query.typed_parameters:
-            parameters.check_type(typed)
-        for name in sorted(self.query.parameters):
-            try:
-                parameters.get(name)
-            except QueryError:
-                parameters.get(name, _span_of(name, self.query))  # the same error with a position
+        used = sorted(self.query.parameters)
+        known = {name: self._parameter(name, parameters) for name in used if name in values}
+        check_parameters(self.query.tree, known)
+        for name in used:
+            self._parameter(name, parameters)
         for name in values:
             parameters.get(name)  # the driver refuses such values even if the query has no use
         context = ExecutionContext(
@@ -158,6 +157,12 @@ class Pipeline:
         from gpugda.execute.subqueries import Subqueries  # not needed by most short queries
 
         return replace(context, subqueries=Subqueries(context, self.subqueries, self.query.version))
+
+    def _parameter(self, name: str, parameters: Parameters) -> Any:
+        try:
+            return parameters.get(name)
+        except QueryError:
+            return parameters.get(name, _span_of(name, self.query))  # the same, with a position
 
     def _tell(
         self, report: StrategyReport, context: ExecutionContext, values: Mapping[str, Any]

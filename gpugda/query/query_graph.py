@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gpugda.errors import ConfigurationError
@@ -16,7 +15,6 @@ from gpugda.query.ast import (
     LabelOr,
     ListLiteral,
     Literal,
-    Parameter,
     Property,
     Variable,
 )
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "AggregateReference",
     "ColumnReference",
-    "ExpectedType",
     "KeyReference",
     "OutputColumn",
     "Parts",
@@ -41,7 +38,6 @@ __all__ = [
     "QueryNode",
     "QueryRelationship",
     "SortKey",
-    "TypedParameter",
     "UnnamedNodeError",
     "anonymous_node_name",
     "anonymous_relationship_name",
@@ -563,24 +559,6 @@ class SortKey:
 
     expression: Expression
     descending: bool
-
-
-class ExpectedType(StrEnum):
-    """The type that a parameter's position requires, in Neo4j's words."""
-
-    TRUTH = "Boolean"
-    LIST = "List<T>"
-    NODE = "Node"
-    RELATIONSHIP = "Relationship"
-    ENTITY = "Node or Relationship"
-
-
-@value(frozen=True, slots=True)
-class TypedParameter:
-    """A parameter in a position that accepts only some types."""
-
-    parameter: Parameter
-    expected: ExpectedType
 
 
 @value(frozen=True, slots=True)

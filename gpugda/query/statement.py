@@ -7,51 +7,14 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.query.check.queries import has_newer
-from gpugda.query.query_graph import ExpectedType, TypedParameter
 from gpugda.query.shapes import QUERIES
 from gpugda.query.walk import children, walk
 from gpugda.types import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-__all__ = ["Statement", "statement_of", "typed_parameters"]
-
-_CONNECTIVES = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
-_FUNCTIONS = {
-    "id": ExpectedType.ENTITY,
-    "elementid": ExpectedType.ENTITY,
-    "labels": ExpectedType.NODE,
-    "type": ExpectedType.RELATIONSHIP,
-}
-
-
-def typed_parameters(nodes: Iterable[ast.Node]) -> Iterator[TypedParameter]:
-    """Parameters whose type Neo4j checks before it runs a query.
-
-    Args:
-        nodes: Nodes of the query in written order.
-    """
-    for node in nodes:
-        for operand, expected in _operands(node):
-            if isinstance(operand, ast.Parameter):
-                yield TypedParameter(operand, expected)
-
-
-def _operands(node: ast.Node) -> Iterator[tuple[ast.Expression | None, ExpectedType]]:
-    if isinstance(node, ast.Match | ast.NodePattern | ast.RelationshipPattern):
-        yield node.where, ExpectedType.TRUTH
-    elif isinstance(node, ast.Unary) and node.operator is ast.UnaryOperator.NOT:
-        yield node.operand, ExpectedType.TRUTH
-    elif isinstance(node, ast.Binary) and node.operator in _CONNECTIVES:
-        yield node.left, ExpectedType.TRUTH
-        yield node.right, ExpectedType.TRUTH
-    elif isinstance(node, ast.Binary) and node.operator is ast.BinaryOperator.IN:
-        yield node.right, ExpectedType.LIST
-    elif isinstance(node, ast.FunctionCall) and node.name.lower() in _FUNCTIONS:
-        for argument in node.arguments:
-            yield argument, _FUNCTIONS[node.name.lower()]
-
+__all__ = ["Statement", "statement_of"]
 
 _MAX_LEVELS: Final = 200
 
@@ -64,7 +27,6 @@ class Statement:
         text: The original text.
         tree: Its syntax tree.
         parameters: Names of all parameters in the text.
-        typed_parameters: Parameters in positions that accept only some types.
         calls: Its function calls.
         has_subqueries: True if an expression has a subquery or pattern.
         limit: The final LIMIT, or None.
@@ -75,7 +37,6 @@ class Statement:
     text: str
     tree: ast.Query
     parameters: frozenset[str] = frozenset()
-    typed_parameters: tuple[TypedParameter, ...] = ()
     calls: tuple[ast.FunctionCall, ...] = ()
     has_subqueries: bool = True
     limit: ast.Expression | None = None
@@ -124,7 +85,6 @@ def statement_of(tree: ast.Query, nodes: Sequence[ast.Node] | None = None) -> St
         parameters=frozenset(
             node.name for node in nodes if has_parameters and isinstance(node, ast.Parameter)
         ),
-        typed_parameters=tuple(typed_parameters(nodes)) if has_parameters else (),
         calls=tuple(node for node in nodes if isinstance(node, ast.FunctionCall)),
         has_subqueries=any(issubclass(kind, QUERIES) for kind in kinds),
         limit=limit,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda import values
 from gpugda.data.values.dehydration import dehydrated
 from gpugda.errors import CypherTypeError, ParameterMissingError
 from gpugda.query import ast
+from gpugda.query.prepare import check_parameters
 from gpugda.reference.trees import parts_of
 
 if TYPE_CHECKING:
@@ -51,57 +51,12 @@ class Parameters:
                 raise CypherTypeError(message, self._text, span) from error
         return self._values[name]
 
-    def check(self, tree: ast.Node) -> None:
+    def check(self, tree: ast.Query) -> None:
         """Raises errors for missing parameters and wrong types, even if there are no rows."""
-        for part in parts_of(tree):
-            for operand, expected in _typed_operands(part):
-                self._check_kind(operand, expected)
-        for part in parts_of(tree):
-            if isinstance(part, ast.Parameter):
-                self.value(part)
+        used = [part for part in parts_of(tree) if isinstance(part, ast.Parameter)]
+        known = {part.name: self.value(part) for part in used if part.name in self._given}
+        check_parameters(tree, known)
+        for part in used:
+            self.value(part)
         for name in self._given:
             self._converted(name, None)  # the driver refuses such values even if unused
-
-    def _check_kind(self, node: ast.Expression | None, expected: _Expected) -> None:
-        # Neo4j checks this at compile time and accepts floats.
-        if not isinstance(node, ast.Parameter):
-            return
-        value = self.value(node)
-        words, kinds = expected
-        if value is None or isinstance(value, float) or values.kind_of(value) in kinds:
-            return
-        message = f"Type mismatch for parameter '{node.name}': expected {words} but was {value!r}"
-        raise CypherTypeError(message, self._text, node.span)
-
-
-_Expected = tuple[str, frozenset[str]]
-"""A type name, and the kinds of parameter values that are accepted where it is expected."""
-
-_TRUTH: _Expected = "Boolean", frozenset(("boolean", "list"))
-_LIST: _Expected = "List<T>", frozenset(("list",))
-_MAPS = frozenset(("map",))  # Neo4j accepts them as nodes and relationships at compile time
-_ENTITIES: dict[str, _Expected] = {
-    "id": ("Node or Relationship", _MAPS),
-    "elementid": ("Node or Relationship", _MAPS),
-    "labels": ("Node", _MAPS),
-    "type": ("Relationship", _MAPS),
-}
-_CONNECTIVES = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
-
-
-def _typed_operands(node: ast.Node) -> list[tuple[ast.Expression | None, _Expected]]:
-    """Operands with the type that a parameter in their position must have."""
-    match node:
-        case ast.Match(where=where) | ast.NodePattern(where=where):
-            return [(where, _TRUTH)]
-        case ast.RelationshipPattern(where=where):
-            return [(where, _TRUTH)]
-        case ast.Unary(operator=ast.UnaryOperator.NOT, operand=operand):
-            return [(operand, _TRUTH)]
-        case ast.Binary(operator=ast.BinaryOperator.IN, right=right):
-            return [(right, _LIST)]
-        case ast.Binary(operator=operator, left=left, right=right) if operator in _CONNECTIVES:
-            return [(left, _TRUTH), (right, _TRUTH)]
-        case ast.FunctionCall(name=name, arguments=(argument,)) if name.lower() in _ENTITIES:
-            return [(argument, _ENTITIES[name.lower()])]
-    return []

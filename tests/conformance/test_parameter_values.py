@@ -70,6 +70,14 @@ def test_parameters_that_neo4j_refuses_are_refused_before_the_query(
         values(f"MATCH (n:None) WHERE {condition} RETURN n", p=value)
 
 
+def test_types_of_parameters_that_are_known_while_compiling(values: Any) -> None:
+    for value in (Date(2020, 1, 1), Duration(days=1), POINTS[0]):
+        for expression in ("tail($p)", "$p[0..1]", "[x IN $p WHERE true]", "toUpper($p)", "-$p"):
+            with pytest.raises(CypherTypeError, match="Type mismatch for parameter 'p'"):
+                values(f"MATCH (n:None) RETURN {expression}", p=value)
+    assert values("RETURN $p['x'], $p.y, $b[0..1]", p=POINTS[0], b=b"ab") == [[0.0, 1.0, [97]]]
+
+
 @pytest.mark.parametrize(
     ("query", "value", "expected"),
     [

@@ -282,6 +282,8 @@ def check_condition(
         return
     found = check_expression(node, scope, inner)
     if found.is_certainly("List"):
+        if scope.parameters:  # of the text alone, it was no list: Neo4j converts such a value
+            return
         message = (
             "Coercion of list to boolean is not allowed. Please use `NOT isEmpty(...)` instead."
         )
@@ -312,6 +314,10 @@ def _any(node: ast.Expression, scope: Scope, inner: InnerChecks) -> TypeSet:
     return ANY
 
 
+def _parameter(node: ast.Parameter, scope: Scope, inner: InnerChecks) -> TypeSet:
+    return scope.parameters.get(node.name, ANY)
+
+
 def _variable(node: ast.Variable, scope: Scope, inner: InnerChecks) -> TypeSet:
     return scope.read(node)
 
@@ -339,6 +345,9 @@ def _property(node: ast.Property, scope: Scope, inner: InnerChecks) -> TypeSet:
 def _subscript(node: ast.Subscript, scope: Scope, inner: InnerChecks) -> TypeSet:
     subject = check_expression(node.subject, scope, inner)
     index = check_expression(node.index, scope, inner)
+    if isinstance(node.subject, ast.Parameter) and index.is_certainly("String"):
+        scope.expect(subject, _WITH_KEYS, node.subject.span)  # the same as $parameter.key
+        return ANY
     if subject.is_certainly("List"):
         scope.expect(index, INTEGER, node.index.span, "22N27")
         return subject.element or ANY
@@ -384,6 +393,8 @@ def _unary(node: ast.Unary, scope: Scope, inner: InnerChecks) -> TypeSet:
     found = check_expression(node.operand, scope, inner)
     if node.operator in (ast.UnaryOperator.IS_NULL, ast.UnaryOperator.IS_NOT_NULL):
         return BOOLEAN
+    if node.operator is ast.UnaryOperator.PLUS and isinstance(node.operand, ast.Parameter):
+        return found
     scope.expect(found, _NUMBER, node.operand.span, _OPERAND)
     numbers = _NUMBER.types or frozenset()
     return TypeSet(numbers if found.types is None else numbers & found.types)
@@ -398,6 +409,8 @@ def _binary(node: ast.Binary, scope: Scope, inner: InnerChecks) -> TypeSet:
     right = check_expression(node.right, scope, inner)
     scope.expect(left, left_types(node.operator), node.left.span, _OPERAND)
     wanted = operand_types(node.operator, left)
+    if node.operator is Op.ADD and scope.parameters:
+        wanted = None  # versions differ: 5.26 refuses `$boolean + 'text'`, 2026.08 takes it
     if wanted is not None and not right.overlaps(wanted):
         status = _status(node.right) if node.operator is Op.IN else _OPERAND
         scope.expect(right, wanted, node.right.span, status)
@@ -484,7 +497,7 @@ def _exists(node: ast.FunctionCall, scope: Scope, inner: InnerChecks) -> TypeSet
 
 def _result(name: str, kinds: list[TypeSet], found: Signature) -> TypeSet:
     if name == "coalesce":
-        return kinds[0] if len(set(kinds)) == 1 else ANY
+        return _united(set(kinds))
     if name in ("head", "last"):
         return kinds[0].element or ANY
     if name == "tail":
@@ -649,7 +662,7 @@ def _subquery(node: ast.Subquery, scope: Scope, inner: InnerChecks) -> TypeSet:
 
 _VISITORS: Final[Mapping[type, Callable[[Any, Scope, InnerChecks], TypeSet]]] = {
     ast.Literal: _literal,
-    ast.Parameter: _any,
+    ast.Parameter: _parameter,
     ast.CaseOperand: _any,
     ast.Variable: _variable,
     ast.ListLiteral: _list,

@@ -85,7 +85,7 @@ nullif(Any, Any) -> Any
 *percentiledisc(Integer|Float, Float) -> Integer|Float
 point(Map|Node|Relationship) -> Point
 point.distance(Any, Any) -> Float
-point.withinbbox(Point, Point, Point) -> Boolean
+point.withinbbox(Any, Any, Any) -> Boolean
 properties(Node|Relationship|Map) -> Map
 range(Integer, Integer, Integer?) -> List
 relationships(Path) -> List

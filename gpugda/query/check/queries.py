@@ -33,7 +33,15 @@ from gpugda.query.check.patterns import (
     check_shortest,
     named_variables,
 )
-from gpugda.query.check.scope import ANY, BOOLEAN, INTEGER, LIST, Scope, TypeSet, list_of
+from gpugda.query.check.scope import (
+    ANY,
+    BOOLEAN,
+    INTEGER,
+    NO_PARAMETERS,
+    Scope,
+    TypeSet,
+    list_of,
+)
 from gpugda.query.constructs import clause_name
 from gpugda.query.shapes import QUERIES, shape, substitute
 from gpugda.query.walk import walk
@@ -253,7 +261,9 @@ def check_paging(
                 f"Invalid input. '{written}' is not a valid value. Must be a non-negative integer."
             )
             scope.fail(message, value.span, "42N31")
-        scope.expect(check_expression(value, scope, inner), INTEGER, value.span)
+        found = check_expression(value, scope, inner)
+        if not isinstance(value, ast.Parameter):  # whose value has an error of its own
+            scope.expect(found, INTEGER, value.span)
 
 
 def _is_count(value: Any) -> bool:
@@ -413,7 +423,10 @@ _UNION: Final = "All sub queries in an UNION must have the same return column na
 
 
 def check_query(
-    query: ast.Query, version: int = 5, nodes: Iterable[ast.Node] | None = None
+    query: ast.Query,
+    version: int = 5,
+    nodes: Iterable[ast.Node] | None = None,
+    parameters: Mapping[str, TypeSet] = NO_PARAMETERS,
 ) -> None:
     """Checks that Neo4j would compile a reading query.
 
@@ -421,6 +434,7 @@ def check_query(
         query: The tree of the whole text.
         version: Cypher version if the text has no prefix: 5 or 25.
         nodes: All nodes of the tree, if the caller has them.
+        parameters: The types of its parameters, of a query that compiles without them.
 
     Raises:
         CypherSyntaxError: It would not; the error has the place, and the GQLSTATUS if Neo4j's own
@@ -431,7 +445,8 @@ def check_query(
         return
     check_version(query, query.version or version)
     try:
-        _body(query.body, Scope(query.text, version=query.version or version), None)
+        scope = Scope(query.text, version=query.version or version, parameters=parameters)
+        _body(query.body, scope, None)
     except RecursionError:
         return  # such as a sum of thousands of terms: errors in it are found at run time
 
@@ -553,7 +568,7 @@ def _match(clause: ast.Match, scope: Scope) -> None:
 def _unwind(clause: ast.Unwind, scope: Scope) -> None:
     refuse_aggregates(clause.elements, scope)
     found = check_expression(clause.elements, scope, _INNER)
-    element = found.element if found.types == LIST.types else None
+    element = found.element if found.has("List") else found  # a value is its only row
     scope.declare(clause.variable, element or ANY)
 
 
@@ -596,11 +611,11 @@ def _call_procedure(clause: ast.CallProcedure, scope: Scope) -> None:
 def _call_subquery(clause: ast.CallSubquery, scope: Scope) -> None:
     check_named(clause.query, scope, "CALL { RETURN ... }")
     if clause.imports is None:
-        columns = _body(clause.query, Scope(scope.text, version=scope.version), scope)
+        columns = _body(clause.query, scope.with_outer({}), scope)
     else:
         imported = {each.name: scope.read(each) for each in clause.imports}
         outer = scope.variables if clause.imports_all else imported
-        columns = _body(clause.query, Scope(scope.text, {}, outer, version=scope.version), None)
+        columns = _body(clause.query, scope.with_outer(outer), None)
         last = clause.query.parts[0].clauses[-1]
         if isinstance(last, ast.Return) and not columns:
             message = "RETURN * is not allowed when there are no variables in scope"

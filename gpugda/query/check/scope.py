@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from gpugda.errors import CypherSyntaxError
@@ -20,6 +21,7 @@ __all__ = [
     "INTEGER",
     "LIST",
     "MAP",
+    "NO_PARAMETERS",
     "STRING",
     "Scope",
     "TypeSet",
@@ -107,6 +109,7 @@ FLOAT: Final = of("Float")
 STRING: Final = of("String")
 LIST: Final = of("List")
 MAP: Final = of("Map")
+NO_PARAMETERS: Final[Mapping[str, TypeSet]] = MappingProxyType({})
 
 
 _ONLY_COLUMNS: Final = (
@@ -123,6 +126,7 @@ class Scope:
         variables: The visible variables.
         outer: Imported variables of a subquery, which stay in scope and cannot be shadowed.
         version: Cypher version: 5 or 25.
+        parameters: The types of parameters' values; none while the text alone is checked.
 
     Attributes:
         text: The whole query text.
@@ -133,7 +137,7 @@ class Scope:
         fixed: Variables around EXISTS, COUNT or COLLECT, which are constant in it.
     """
 
-    __slots__ = ("fixed", "hidden", "outer", "text", "variables", "version")
+    __slots__ = ("fixed", "hidden", "outer", "parameters", "text", "variables", "version")
 
     def __init__(
         self,
@@ -142,9 +146,11 @@ class Scope:
         outer: Mapping[str, TypeSet] | None = None,
         *,
         version: int,
+        parameters: Mapping[str, TypeSet] = NO_PARAMETERS,
     ) -> None:
         self.text = text
         self.version = version
+        self.parameters = parameters
         self.outer = dict(outer or {})
         self.variables = {**(variables or {}), **self.outer}
         self.hidden: Collection[str] = ()
@@ -169,8 +175,13 @@ class Scope:
         inner.fixed = self.variables
         return inner
 
+    def with_outer(self, outer: Mapping[str, TypeSet]) -> Scope:
+        """The scope at the start of a CALL that imports these variables."""
+        return Scope(self.text, {}, outer, version=self.version, parameters=self.parameters)
+
     def _with(self, variables: Mapping[str, TypeSet], outer: Mapping[str, TypeSet]) -> Scope:
-        made = Scope(self.text, variables, outer, version=self.version)
+        made = self.with_outer(outer)
+        made.variables = {**variables, **made.variables}
         made.hidden, made.fixed = self.hidden, self.fixed
         return made
 
