@@ -8,6 +8,7 @@ import statistics
 import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from gpugda.api import connect
 from gpugda.errors import ConfigurationError
 from gpugda.match import exchange
 from gpugda.match.exchange import ExchangeLimits
+from gpugda.ports import GraphBatches
 from lab.recipes import RECIPES, Recipe, make_recipe, recipe_batches, recipe_queries
 
 if TYPE_CHECKING:
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpugda.accelerator import Accelerator
-    from gpugda.ports import GraphBatches, Progress
-    from gpugda.result.result import Result
+    from gpugda.ports import Progress
 
 __all__ = ["QUERIES", "Line", "ScaleOptions", "ScaleOutcome", "run_scale", "scale_table"]
 
@@ -32,8 +33,9 @@ _RMAT: Final = (0.57, 0.19, 0.19)
 _LABELS: Final = 4
 _SEEDED, _WALKED = "stwig", "gowalla"
 """Recipes whose name seeds all graphs, and on which random walks make a pattern."""
-_FIRST_RUNS: Final = 2
-"""Runs that compile, copy and plan, and do not count."""
+_FIRST_RUNS: Final = {True: 2, False: 10}
+"""Runs that compile, copy, plan and look for the number of tasks, and do not count: on one device,
+and on several."""
 _START_SECONDS: Final = 20.0
 """Time for all devices to take part in a query."""
 _TASKS: Final = re.compile(r"exchange: .* in (\d+) tasks;")
@@ -79,12 +81,12 @@ class ScaleQuery:
     Args:
         graph: Key of its graph.
         text: The query; ``{walk}`` is a pattern by a random walk.
-        read: Reads the result, and returns what must be equal for all numbers of devices.
+        is_table: True to read an Arrow table, whose bag of rows must be equal; else the values.
     """
 
     graph: str
     text: str
-    read: Callable[[Result], object]
+    is_table: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +125,7 @@ class ScaleOutcome:
         path.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
 
-def _value(result: Result) -> object:
-    return result.values()
-
-
-def _sorted(result: Result) -> object:
-    rows = result.to_arrow()
+def _digest(rows: Any) -> object:
     table = np.column_stack([rows[name].to_numpy() for name in rows.column_names])
     return len(table), int(_mixed(table).sum(dtype=np.uint64))
 
@@ -143,36 +140,34 @@ def _mixed(table: Any) -> Any:
 
 
 QUERIES: Final = {
-    "squares": ScaleQuery("rmat", "MATCH (a)-->(b)-->(c)-->(d)-->(a) RETURN count(*)", _value),
-    "undirected squares": ScaleQuery(
-        "rmat", "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)", _value
-    ),
-    "undirected triangles": ScaleQuery("rmat", "MATCH (a)--(b)--(c)--(a) RETURN count(*)", _value),
-    "pentagons": ScaleQuery(
-        "cycles", "MATCH (a)-->(b)-->(c)-->(d)-->(e)-->(a) RETURN count(*)", _value
-    ),
+    "squares": ScaleQuery("rmat", "MATCH (a)-->(b)-->(c)-->(d)-->(a) RETURN count(*)"),
+    "undirected squares": ScaleQuery("rmat", "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)"),
+    "undirected triangles": ScaleQuery("rmat", "MATCH (a)--(b)--(c)--(a) RETURN count(*)"),
+    "pentagons": ScaleQuery("cycles", "MATCH (a)-->(b)-->(c)-->(d)-->(e)-->(a) RETURN count(*)"),
     "labelled squares": ScaleQuery(
-        "rmat", "MATCH (a:L0)-->(b:L1)-->(c:L2)<--(d:L0)<--(a) RETURN count(*)", _value
+        "rmat", "MATCH (a:L0)-->(b:L1)-->(c:L2)<--(d:L0)<--(a) RETURN count(*)"
     ),
-    "12 nodes with labels": ScaleQuery("walks", "MATCH {walk} RETURN count(*)", _value),
+    "12 nodes with labels": ScaleQuery("walks", "MATCH {walk} RETURN count(*)"),
     "groups by node": ScaleQuery(
-        "rmat", "MATCH (a:L0)-->(b)-->(c:L1)-->(a) RETURN id(a) AS a, count(*) AS n", _sorted
+        "rmat", "MATCH (a:L0)-->(b)-->(c:L1)-->(a) RETURN id(a) AS a, count(*) AS n", is_table=True
     ),
     "shortest paths between sets": ScaleQuery(
         "rmat",
         "MATCH (a:L2), (b:L3) WHERE id(a) % 97 = 5 AND id(b) % 97 = 7 AND a <> b "
         "MATCH p = shortestPath((a)-[*..6]->(b)) RETURN count(*), sum(length(p))",
-        _sorted,
+        is_table=True,
     ),
     "rows to Arrow": ScaleQuery(
-        "rmat", "MATCH (a:L2)-->(b:L3)-->(c:L2) RETURN id(a) AS a, id(b) AS b, id(c) AS c", _sorted
+        "rmat",
+        "MATCH (a:L2)-->(b:L3)-->(c:L2) RETURN id(a) AS a, id(b) AS b, id(c) AS c",
+        is_table=True,
     ),
 }
 """Queries by name. The R-MAT graph has four labels, the first of which have most nodes."""
 
 
 class _Drawn:
-    """The graph of a recipe as a source."""
+    """The graph of a recipe as a source, drawn when it is first read."""
 
     def __init__(self, name: str, recipe: Recipe, scale: float, seed: int) -> None:
         self.name = name
@@ -180,9 +175,15 @@ class _Drawn:
 
     @contextmanager
     def read(self, progress: Progress) -> Iterator[GraphBatches]:
-        """Draws the graph."""
+        """The graph."""
         progress.phase(f"drawing {self.name}")
-        yield recipe_batches(_SEEDED, *self._given)
+        yield GraphBatches(*self.batches)
+
+    @cached_property
+    def batches(self) -> tuple[list[Any], list[Any]]:
+        """The batches of its nodes and of its relationships."""
+        drawn = recipe_batches(_SEEDED, *self._given)
+        return list(drawn.nodes), list(drawn.relationships)
 
 
 def _rmat(name: str, scale: int, degree: int, seed: int) -> _Drawn:
@@ -221,6 +222,8 @@ def run_scale(asked: ScaleOptions, say: Callable[[str], object]) -> ScaleOutcome
         queries = {name: each for name, each in chosen.items() if each.graph == key}
         if key == "walks" and queries:
             queries = _with_walks(queries, asked)
+        if queries:
+            _ = source.batches  # drawn before anything is timed
         for count in asked.counts if queries else ():
             _measure_on(source, queries, count, asked, outcome, say)
     return outcome
@@ -273,8 +276,9 @@ def _measured(
     def run() -> tuple[float, str, object]:
         started = time.perf_counter()
         result = accelerator.run(query.text, engine="gpu")
-        found = query.read(result)
+        read = result.to_arrow() if query.is_table else result.values()
         seconds = time.perf_counter() - started
+        found = _digest(read) if query.is_table else read
         said = [each for each in result.summary.steps if each.startswith("exchange: ")]
         return seconds, "".join(said), found
 
@@ -300,7 +304,7 @@ def _wait_for_all(run: Callable[[], tuple[float, str, object]], count: int) -> N
         _, said, _ = run()
         parts = len(_PLACE.findall(said))
         is_settled = not said or parts == count or time.monotonic() > ends
-        if number + 1 >= _FIRST_RUNS and is_settled:
+        if number + 1 >= _FIRST_RUNS[count == 1] and is_settled:
             return
 
 

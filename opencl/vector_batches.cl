@@ -8,6 +8,7 @@
 
           measure_lists   one item per node: an upper bound of the nodes of its list, and the slots and chunks of its table
           measure_pushes  one group per node: the same for nodes that are two steps away
+          pick_sums       one item per place at which a batch may begin: the first `hubs` nodes, then each so-manieth
           write_chunks    one item per chunk of a list
           run_step        one group per pinned node (START) or per chunk of the list that is read
           finish_pins     one item per pinned node: adds products of its sums to totals + 2^64 * highs, one per term
@@ -311,6 +312,13 @@ static inline void write_size(ulong nodes, uint node_count, ulong pin, global ui
     if (2 * size >= node_count) size = (node_count + GROUP_SIZE - 1) / GROUP_SIZE * (ulong)GROUP_SIZE;
     slots[pin] = nodes ? (uint)size : 0;
     chunks[pin] = nodes ? (uint)((size + CHUNK - 1) / CHUNK) : 0;
+}
+
+kernel void pick_sums(global const ulong *sums, uint node_count, uint hubs, uint every, uint count, global ulong *picked) {
+    FOR_EACH(i, count) {
+        ulong place = i < hubs ? i : hubs + (i - hubs) * every;
+        picked[i] = sums[i + 1 == count ? node_count : min(place, (ulong)node_count)];
+    }
 }
 
 kernel void write_chunks(global const ulong *before, uint node_count, ulong count, global uint2 *chunks, ulong first) {

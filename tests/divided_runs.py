@@ -38,4 +38,5 @@ def drawn(seed: int) -> Any:
 def divide_all(patch: Any, **settings: Any) -> None:
     """Accelerators that are opened from now on divide every pattern between two devices."""
     patch.setenv("GPUGDA_DEVICES", ",".join(two_devices()))
-    patch.setattr(exchange, "LIMITS", ExchangeLimits(**{"min_seconds": 0.0, "parts": 2} | settings))
+    limits = {"min_seconds": 0.0, "parts": 2, "first": settings.get("parts", 2)} | settings
+    patch.setattr(exchange, "LIMITS", ExchangeLimits(**limits))

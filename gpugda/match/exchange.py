@@ -12,6 +12,7 @@ import time
 from collections import Counter, defaultdict
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -57,9 +58,9 @@ _TIMES: Final = "exchange times"
 _SURE_SECONDS: Final = 1.0
 """Seconds on several places from which one place is certainly slower."""
 _TRIALS: Final = 2
-"""Runs of each form before both are compared."""
-_SHARES: Final = 2
-"""Tasks per place of a shared count: they are equal, and each weighs all nodes first."""
+"""Runs of each form before forms are compared: the first one may compile, and copy the graph."""
+_UNLIKELY: Final = 2.0
+"""A division that takes so many times as long as one place is not tried with other tasks."""
 _NO_LIMIT: Final = 1e9
 """Seconds that a task without a deadline gets: work without one cannot be cancelled."""
 
@@ -81,26 +82,41 @@ class ExchangeLimits:
 
     Args:
         min_seconds: Seconds on one place from which several are used; 0 divides every pattern.
-        task_seconds: Least seconds of a task; the fixed costs of a task are a tenth of it.
+        task_seconds: Seconds of a task at the first try.
         parts: Most tasks per place.
+        first: Tasks per place at the first try; None for a number by the seconds of a task.
         divide: Divides seeds, given their expected work, into about so many parts.
     """
 
     min_seconds: float = 0.1
     task_seconds: float = 0.05
     parts: int = 8
+    first: int | None = None
     divide: Callable[[Nodes, NDArray[np.int64], int], Sequence[Nodes]] = by_work
 
     def divides(self, times: Times) -> bool:
         """True if a pattern with these times is divided next time."""
-        return self.min_seconds == 0 or times.pays(self.min_seconds)
+        return self.min_seconds == 0 or times.pays(self)
 
-    def parts_for(self, seconds: float) -> int:
-        """Tasks per place of a pattern that takes so long on one place: 2, 4, 8 …, at most all."""
-        parts = min(2, self.parts)
-        while parts * 2 <= self.parts and seconds > 4 * parts * self.task_seconds:
-            parts *= 2
-        return parts
+    def parts_for(self, times: Times, first: int | None = None) -> int:
+        """Tasks per place of the next run: a power of two.
+
+        Fewer tasks repeat less, more are shared out more evenly: half as many and twice as many are
+        tried until the best number is between two worse ones.
+
+        Args:
+            times: Those of earlier runs.
+            first: The number at the first try; None for one by the seconds of a task.
+        """
+        if not times.divided:
+            most = self.first or first or times.seconds / (2 * self.task_seconds)
+            return 1 << max(0, int(min(most, self.parts)).bit_length() - 1)
+        for parts, runs in times.divided.items():
+            if runs.count < _TRIALS:
+                return parts
+        best = min(times.divided, key=lambda parts: times.divided[parts].seconds)
+        near = (each for each in (best // 2, best * 2) if 1 <= each <= self.parts)
+        return next((each for each in near if each not in times.divided), best)
 
 
 LIMITS = ExchangeLimits()
@@ -108,44 +124,56 @@ LIMITS = ExchangeLimits()
 
 
 @dataclass(slots=True)
+class Runs:
+    """Runs of a pattern in one form: how many, and the least seconds."""
+
+    count: int = 0
+    seconds: float = math.inf
+
+    def note(self, seconds: float) -> None:
+        """Records a run."""
+        self.count, self.seconds = self.count + 1, min(self.seconds, seconds)
+
+
+@dataclass(slots=True)
 class Times:
-    """Seconds of a pattern: expected, and the least of its runs on one place and on several."""
+    """Seconds of a pattern: expected, on one place, and on several by the tasks per place."""
 
     expected: float
-    alone: float = math.inf
-    divided: float = math.inf
-    alone_runs: int = 0
-    divided_runs: int = 0
+    alone: Runs = field(default_factory=Runs)
+    divided: dict[int, Runs] = field(default_factory=dict)
 
-    def note(self, seconds: float, *, divided: bool) -> None:
-        """Records a run."""
-        if divided:
-            self.divided, self.divided_runs = min(self.divided, seconds), self.divided_runs + 1
-        else:
-            self.alone, self.alone_runs = min(self.alone, seconds), self.alone_runs + 1
+    def note_divided(self, seconds: float, parts: int) -> None:
+        """Records a run with so many tasks per place."""
+        self.divided.setdefault(parts, Runs()).note(seconds)
+
+    @property
+    def least_divided(self) -> float:
+        """The least seconds on several places."""
+        return min((each.seconds for each in self.divided.values()), default=math.inf)
 
     @property
     def seconds(self) -> float:
         """Known or expected seconds on one place."""
-        if self.alone_runs:
-            return self.alone
-        return max(2 * self.divided, self.expected) if self.divided_runs else self.expected
+        if self.alone.count:
+            return self.alone.seconds
+        return max(2 * self.least_divided, self.expected) if self.divided else self.expected
 
-    def pays(self, least: float) -> bool:
+    def pays(self, limits: ExchangeLimits) -> bool:
         """True if the pattern is divided next time.
 
-        First runs compile, copy and look for plans, so a single run says little.
-
         Args:
-            least: Seconds on one place from which several are used.
+            limits: Say from how many seconds, and with how many tasks.
         """
-        if not self.divided_runs:
-            return self.seconds >= least and self.alone_runs != 1
-        if self.divided_runs < _TRIALS:
+        if not self.divided:
+            return self.seconds >= limits.min_seconds and self.alone.count != 1
+        parts, best = limits.parts_for(self), self.least_divided
+        if max(each.count for each in self.divided.values()) < _TRIALS:
             return True
-        if self.alone_runs < _TRIALS:
-            return self.divided >= _SURE_SECONDS
-        return self.divided < self.alone
+        if self.alone.count < _TRIALS:
+            return best >= _SURE_SECONDS
+        is_tried = parts in self.divided and self.divided[parts].count >= _TRIALS
+        return best < self.alone.seconds * (1 if is_tried else _UNLIKELY)
 
 
 @value(frozen=True, slots=True, eq=False)
@@ -403,7 +431,7 @@ class Exchange:
             return _sum(self._divided(whole, report, times))
         started = time.perf_counter()
         found = self._matcher.count(plan, masks, report, deadline)
-        times.note(time.perf_counter() - started, divided=False)
+        times.alone.note(time.perf_counter() - started)
         return found
 
     def count_shares(
@@ -413,17 +441,20 @@ class Exchange:
         assert isinstance(self._matcher, Engine)
         times = self._times(plan, Masks({}, {}))
         if self._pays(plan, times):
-            until, count = _until(deadline), _SHARES * self._places.count
+            # Shares are equal, and each weighs all nodes first.
+            until, parts = _until(deadline), self._places.limits.parts_for(times, 1)
+            count = parts * self._places.count
             shares = [Share(number, count) for number in range(count)]
             tasks = [ShareTask(self._matcher.name, counted, each, until) for each in shares]
             try:
-                found = _sum(self._answers(tasks, pins_text(plan), report, until, times))
+                note = partial(times.note_divided, parts=parts)
+                found = _sum(self._answers(tasks, pins_text(plan), report, until, note))
                 return found if counted.wraps is None else found % counted.wraps
             except MemoryLimitError:
                 return None
         started = time.perf_counter()
         whole = counted.count_share(self._matcher, report, deadline)
-        times.note(time.perf_counter() - started, divided=False)
+        times.alone.note(time.perf_counter() - started)
         return whole
 
     def groups(
@@ -439,7 +470,7 @@ class Exchange:
         if not self._pays(plan, times):
             seconds: list[float] = []
             yield from timed(whole.chunks(self._matcher, report), seconds.append)
-            times.note(sum(seconds), divided=False)
+            times.alone.note(sum(seconds))
             return
         seed = seed_of(whole.plan)
         with closing(self._divided(whole, report, times)) as answers:
@@ -466,17 +497,15 @@ class Exchange:
             and self._matcher.placement().is_whole
         )
 
-    def _count_of_tasks(self, times: Times) -> int:
-        return self._places.limits.parts_for(times.seconds) * self._places.count
-
     def _divided(self, whole: Task, report: StrategyReport, times: Times) -> Generator[Answer]:
         seed, until = seed_of(whole.plan), _until(whole.deadline)
-        count = self._count_of_tasks(times)
+        parts = self._places.limits.parts_for(times)
         tasks = [
             replace(whole, masks=_with(whole.masks, seed, each), deadline=until)
-            for each in self._parts(whole.plan.bound, whole.masks, seed, count)
+            for each in self._parts(whole.plan.bound, whole.masks, seed, parts * self._places.count)
         ]
-        return self._answers(tasks, seeds_text(whole.plan), report, until, times)
+        note = partial(times.note_divided, parts=parts)
+        return self._answers(tasks, seeds_text(whole.plan), report, until, note)
 
     def _answers(
         self,
@@ -484,12 +513,12 @@ class Exchange:
         said: str,
         report: StrategyReport,
         until: float,
-        times: Times,
+        note: Callable[[float], None],
     ) -> Generator[Answer]:
         running = self._places.run(Division(tasks, self._graph, said, report, until))
         with closing(running.answers()) as answers:
             yield from answers
-        times.note(running.log.seconds, divided=True)
+        note(running.log.seconds)
         report.steps.append(f"exchange: {said} in {len(tasks)} tasks; {running.log.described()}")
 
     def _parts(

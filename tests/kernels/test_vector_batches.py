@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from kernels.kernel_graphs import any_multigraphs
 from kernels.vector_programs import any_terms, counted, expected, programs_of, with_more_nodes
 
+from gpugda.device.launch import vector_batches
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 from gpugda.match.count import batches
@@ -30,5 +31,7 @@ def test_hash_tables_on_random_multigraphs(context, graph, data, is_small, undir
     ):
         if is_small:
             patched.setattr(batches, "_BATCH_WORDS", 1 << 12)
+            patched.setattr(vector_batches, "_HUBS", 3)
+            patched.setattr(vector_batches, "_PLACE_NODES", 4)
         found = counted(context, workspace, padded, programs, undirected, longest)
     assert sum(found) == alone + MORE * of_one

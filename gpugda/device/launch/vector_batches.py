@@ -31,18 +31,23 @@ FILTER_SLOTS = 4
 
 _FILE = "vector_batches.cl"
 _GROUPS_PER_UNIT, _MEASURING_GROUPS_PER_UNIT = 4, 16
+_HUBS, _PLACE_NODES = 1 << 12, 1 << 6
+"""A batch begins at any of so many nodes of high degree, and at each so-manieth of the others: the
+host reads sums at these places only."""
 
 
 class Tables(NamedTuple):
-    """The tables of all pinned nodes; sums are of those before each pinned node.
+    """The tables of all pinned nodes; sums are of those before a pinned node.
 
     Args:
-        slots: ``uint64[lists][nodes + 1]``: sums of slots.
-        chunks: ``uint64[lists][nodes + 1]``: sums of chunks, of this and earlier lists.
-        before: The sums of slots, on the device.
+        places: ``int64``: pinned nodes at which a batch may begin, and the number of nodes.
+        slots: ``uint64[lists][places]``: sums of slots.
+        chunks: ``uint64[lists][places]``: sums of chunks, of this and earlier lists.
+        before: ``uint64[lists][nodes + 1]``: the sums of slots, on the device.
         all_chunks: ``uint32[chunks][2]``, on the device: pinned node, and first slot.
     """
 
+    places: NDArray[np.int64]
     slots: NDArray[np.uint64]
     chunks: NDArray[np.uint64]
     before: DeviceArray
@@ -73,6 +78,13 @@ class BatchArrays(NamedTuple):
     highs: DeviceArray
 
 
+def _places(nodes: int) -> NDArray[np.int64]:
+    """As ``pick_sums`` has them."""
+    hubs = min(_HUBS, nodes)
+    others = np.arange(hubs, nodes, _PLACE_NODES)
+    return np.concatenate([np.arange(hubs), others, [nodes]])
+
+
 class VectorBatchKernels:
     """Runs one instruction after another for all pinned nodes of a batch.
 
@@ -85,6 +97,7 @@ class VectorBatchKernels:
         self._sums = PrefixSum(context)
         self._measure = get_kernel(context, _FILE, "measure_lists", f"{RANKED}IIIIIbIIbbb")
         self._measure_pushes = get_kernel(context, _FILE, "measure_pushes", f"{RANKED}IIIIIIIbbb")
+        self._pick = get_kernel(context, _FILE, "pick_sums", "bIIIIb")
         self._write_chunks = get_kernel(context, _FILE, "write_chunks", "bIQbQ")
         self._step = get_kernel(context, _FILE, "run_step", f"{RANKED}IIIIIIIbbQbQbbbb")
         self._finish = get_kernel(context, _FILE, "finish_pins", "IIIIIIIbbbbb")
@@ -116,7 +129,8 @@ class VectorBatchKernels:
             MemoryLimitError: They do not fit.
         """
         nodes, count = lists.nodes, max(1, len(bases))
-        slots, chunks = np.zeros((2, count, nodes + 1), dtype=np.uint64)
+        places = _places(nodes)
+        slots, chunks = np.zeros((2, count, len(places)), dtype=np.uint64)
         before = workspace.allocate(count * (nodes + 1), np.uint64, "slots of lists")
         sizes = [workspace.allocate(nodes, np.uint32, "slots of lists") for _ in range(2)]
         bounds: list[DeviceArray] = []
@@ -126,8 +140,8 @@ class VectorBatchKernels:
             self._measured(lists, bases, number, longest, share, bounds, sizes)
             sums, sums_of = (self._sums.run(workspace, each, 0, nodes) for each in sizes)
             workspace.copy(sums, before, number * (nodes + 1))
-            slots[number] = workspace.download(sums)
-            chunks[number] = workspace.download(sums_of)
+            slots[number] = self._picked(workspace, sums, len(places))
+            chunks[number] = self._picked(workspace, sums_of, len(places))
             workspace.release(sums)
             sums_of_chunks.append(sums_of)
         counts = chunks[:, -1].tolist()
@@ -137,7 +151,14 @@ class VectorBatchKernels:
             self._write_chunks(counts[number], sums_of, nodes, counts[number], all_chunks, done)
             chunks[number] += np.uint64(done)
         workspace.release(*sizes, *bounds, *sums_of_chunks)
-        return Tables(slots, chunks, before, all_chunks)
+        return Tables(places, slots, chunks, before, all_chunks)
+
+    def _picked(self, workspace: Workspace, sums: DeviceArray, count: int) -> NDArray[np.uint64]:
+        picked = workspace.allocate(count, np.uint64, "sums of slots")
+        self._pick(count, sums, sums.count - 1, _HUBS, _PLACE_NODES, count, picked)
+        found = workspace.download(picked)
+        workspace.release(picked)
+        return found
 
     def _measured(
         self,

@@ -80,7 +80,7 @@ def counted_in_batches(
     batches = list(_batches(tables, program, min(room, _BATCH_WORDS)))
     most = max(each.words for each in batches)
     if most > room:
-        workspace.release(*tables[2:])
+        workspace.release(*tables[3:])
         return None
     pins = max(len(each.pins) for each in batches)
     totals = kernels.groups * shape.terms
@@ -107,7 +107,7 @@ def counted_in_batches(
             kernels.finish(lists.nodes, batch.pins, run.share, batch.words, shape, arrays)
     low = workspace.download(arrays.totals).tolist()
     high = workspace.download(arrays.highs).tolist()
-    workspace.release(*tables[2:], *arrays[3:])
+    workspace.release(*tables[3:], *arrays[3:])
     return low, high
 
 
@@ -126,17 +126,19 @@ def _run(
 
 
 def _batches(tables: Tables, program: VectorProgram, most: int) -> Iterator[_Batch]:
-    """Yields the batches; one of a single node may have more than ``most`` words."""
+    """Yields the batches; one between two places may have more than ``most`` words."""
     per_slot = [FILTER_SLOTS * (1 + each.vectors) + 1 for each in program.lists] or [0]
     words = np.array(per_slot, dtype=np.uint64) @ tables.slots // np.uint64(FILTER_SLOTS)
-    first, nodes = 0, len(words) - 1
-    while first < nodes:
+    first, last = 0, len(words) - 1
+    while first < last:
         stop = int(np.searchsorted(words, words[first] + np.uint64(most), side="right")) - 1
-        stop = min(max(first + 1, stop), first + _MAX_PINS, nodes)
+        reach = np.searchsorted(tables.places, tables.places[first] + _MAX_PINS, side="right")
+        stop = max(first + 1, min(stop, int(reach) - 1))
         slots = (tables.slots[:, stop] - tables.slots[:, first]).tolist()
         sizes = [per * own // FILTER_SLOTS for per, own in zip(per_slot, slots, strict=True)]
         bases = tuple(sum(sizes[:place]) for place in range(len(sizes)))
         ends = zip(tables.chunks[:, first].tolist(), tables.chunks[:, stop].tolist(), strict=True)
         chunks = tuple(range(begin, end) for begin, end in ends)
-        yield _Batch(range(first, stop), chunks, bases, sum(sizes))
+        pins = range(int(tables.places[first]), int(tables.places[stop]))
+        yield _Batch(pins, chunks, bases, sum(sizes))
         first = stop

@@ -5,6 +5,7 @@ See `gpugda.plan.counting.vector_plan`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +33,8 @@ from gpugda.plan.counting.vector_plan import GraphShape, VectorPlan, plan_vector
 from gpugda.plan.join.join_order import connected_components
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
@@ -65,6 +68,8 @@ class VectorCount(NamedTuple):
     Args:
         plan: The plan.
         programs: Its programs.
+        by_pins: Those of the products whose vectors start at a pinned node; shares divide them.
+        by_weights: Those of the other products, which are counted at once.
         links: The link that all relationships match.
         longest: Upper bound of the entries of a node in both directions.
         text: What is pinned, and how many steps vectors take.
@@ -72,6 +77,8 @@ class VectorCount(NamedTuple):
 
     plan: VectorPlan
     programs: tuple[VectorProgram, ...]
+    by_pins: tuple[VectorProgram, ...]
+    by_weights: tuple[VectorProgram, ...]
     links: CommonLink
     longest: int
     text: str
@@ -101,13 +108,23 @@ class VectorCount(NamedTuple):
             try:
                 with run.workspace.reclaiming(MemoryLimitError):
                     counts = [
-                        count_program(run, lists, each, self.longest) for each in self.programs
+                        count_program(replace(run, share=part), lists, each, self.longest)
+                        for each, part in self._shared(share)
                     ]
             except MemoryLimitError:
                 return None
             return None if None in counts else sum(each for each in counts if each is not None)
 
         return counted_by_rank(self.links, engine, report, deadline, count, self.text, share)
+
+    def _shared(self, share: Share) -> Iterator[tuple[VectorProgram, Share]]:
+        """The programs of a share, with the part of each that is counted."""
+        if share == WHOLE:
+            yield from ((each, WHOLE) for each in self.programs)
+            return
+        yield from ((each, share) for each in self.by_pins)
+        if share.is_first:
+            yield from ((each, WHOLE) for each in self.by_weights)
 
 
 def chosen_vectors(plan: Plan, graph: DataGraph, intersection: str) -> VectorCount | None:
@@ -145,10 +162,18 @@ def find_vectors(bound: BoundQuery, graph: DataGraph) -> VectorCount | None:
     known = _multiplicities(links, graph)
     plan = _planned(nodes, asked, known, _shape(links, graph))
     bounds = _bounds(links, graph)
-    programs = plan and _encoded(plan, bounds, undirected=links.undirected)
-    if not plan or not programs:
+    if plan is None:
         return None
-    return VectorCount(plan, programs, links, bounds.longest, _text(bound, plan))
+    has_sums = tuple(each for each in plan.terms if each[0].sums)
+    others = tuple(each for each in plan.terms if not each[0].sums)
+    programs, by_pins, by_weights = (
+        _encoded(replace(plan, terms=terms), bounds, undirected=links.undirected) if terms else ()
+        for terms in (plan.terms, has_sums, others)
+    )
+    if not programs or by_pins is None or by_weights is None:
+        return None
+    text = _text(bound, plan)
+    return VectorCount(plan, programs, by_pins, by_weights, links, bounds.longest, text)
 
 
 def _text(bound: BoundQuery, plan: VectorPlan) -> str:

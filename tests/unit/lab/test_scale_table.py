@@ -7,6 +7,7 @@ from divided_runs import two_devices
 from typer.testing import CliRunner
 
 from gpugda.errors import ConfigurationError
+from lab import scale_table as scale_tables
 from lab.__main__ import app
 from lab.scale_table import (
     QUERIES,
@@ -47,8 +48,9 @@ def test_both_devices_answer_the_same(tmp_path):
 @pytest.mark.device
 def test_other_answers_are_told(monkeypatch):
     answers = iter(range(100))
-    wrong = ScaleQuery("rmat", "MATCH (a:L0)-->(b) RETURN count(*)", lambda _: next(answers))
+    wrong = ScaleQuery("rmat", "MATCH (a:L0)-->(b) RETURN count(*) AS n", is_table=True)
     monkeypatch.setitem(QUERIES, "squares", wrong)
+    monkeypatch.setattr(scale_tables, "_digest", lambda _: next(answers))
     outcome = run_scale(ScaleOptions(two_devices(), [1, 2], **TINY, only=["squares"]), print)
     assert [each.split(":")[0] for each in outcome.wrong] == ["squares on 2"]
 

@@ -87,9 +87,24 @@ def test_seeds_are_divided_by_work():
     assert {len(each) for each in even} <= {124, 125, 126}
 
 
-@pytest.mark.parametrize(("seconds", "parts"), [(0.1, 2), (0.3, 2), (0.5, 4), (1.0, 8), (60.0, 8)])
+@pytest.mark.parametrize(("seconds", "parts"), [(0.1, 1), (0.3, 2), (0.5, 4), (1.0, 8), (60.0, 8)])
 def test_tasks_are_not_too_short(seconds, parts):
-    assert ExchangeLimits().parts_for(seconds) == parts
+    assert ExchangeLimits().parts_for(Times(seconds)) == parts
+    assert ExchangeLimits().parts_for(Times(seconds), 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "best"),
+    [({1: 4, 2: 3, 4: 2, 8: 1}, 8), ({1: 1, 2: 2, 4: 3, 8: 4}, 1), ({1: 3, 2: 2, 4: 1, 8: 2}, 4)],
+)
+def test_the_best_number_of_tasks_is_found(seconds, best):
+    times, tried = Times(0.3), []
+    for _ in range(10):
+        tried.append(ExchangeLimits().parts_for(times))
+        times.note_divided(seconds[tried[-1]], tried[-1])
+    assert tried[0] == 2
+    assert tried[-2:] == [best, best]
+    assert ExchangeLimits(parts=2).parts_for(Times(60.0)) == 2
 
 
 def test_long_patterns_are_divided():
@@ -104,7 +119,10 @@ def decided(times, alone, divided, runs=8):
     for _ in range(runs):
         is_divided = ExchangeLimits().divides(times)
         found.append(is_divided)
-        times.note(divided if is_divided else alone, divided=is_divided)
+        if is_divided:
+            times.note_divided(divided, ExchangeLimits().parts_for(times))
+        else:
+            times.alone.note(alone)
     return found
 
 
@@ -119,7 +137,7 @@ def test_a_pattern_that_was_taken_for_short_ends_on_both():
 
 def test_a_first_run_that_compiles_says_nothing():
     times = Times(0.001)
-    times.note(20.0, divided=False)
+    times.alone.note(20.0)
     assert decided(times, alone=0.005, divided=0.04) == [False] * 8
 
 
