@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from gpugda.data.patches.patched import Array
     from gpugda.types import NameId
 
-__all__ = ["Csr", "CsrParts", "csr_of"]
+__all__ = ["Csr", "CsrParts", "csr_of", "sums_over_neighbours"]
 
 _PIECE = 1 << 22
 """Runs that a thread reads between two checks of the deadline."""
+_ROWS_SUMMED = 1 << 16
+"""Nodes whose entries are summed between two checks of the deadline."""
 _FILLED = 1 << 19
 """Entries that a thread writes at a time."""
 
@@ -221,6 +223,20 @@ def _check(offsets: NDArray[np.uint32], total: int, name: str) -> None:
 def _demand(holds: bool, what: str) -> None:
     if not holds:
         raise ValueError(what)
+
+
+def sums_over_neighbours(csr: Csr, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``int64[n]``: for each node the sum of a number over its entries."""
+    offsets, neighbours = csr.row_offsets, csr.neighbours
+    sums = np.zeros(csr.node_count, dtype=np.int64)
+    rows = np.flatnonzero(offsets[1:] > offsets[:-1])
+    for first in range(0, len(rows), _ROWS_SUMMED):
+        check_time()
+        some = rows[first : first + _ROWS_SUMMED]
+        begin, end = int(offsets[some[0]]), int(offsets[some[-1] + 1])
+        found = numbers[neighbours[begin:end]]
+        sums[some] = np.add.reduceat(found, offsets[some].astype(np.int64) - begin)
+    return sums
 
 
 class PatchedCsr(Csr):

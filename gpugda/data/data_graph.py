@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.caching import LruCache
+from gpugda.data.csr import sums_over_neighbours
 from gpugda.data.labels import LabelOrder, distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.patches.patched import stored_bytes, whole
 from gpugda.data.statistics.degree_sample import (
@@ -276,6 +277,22 @@ class DataGraph:
     def note_max_between(self, types: tuple[int, ...] | None, most: int, *, directed: bool) -> None:
         """Stores the exact maximum for `max_between`, for callers that counted it."""
         self._derived.put({("max between", types, directed): most})
+
+    def most_two_paths(self) -> int:
+        """The most paths of two relationships, in any directions, that begin at a node.
+
+        An upper bound in a very large graph. Each relationship may be used twice.
+        """
+        sides = self.outgoing, self.incoming
+
+        def count() -> int:
+            degrees = self.degrees_of((None, None)).astype(np.int64)
+            if is_sampled(self.outgoing):
+                return int(degrees.max()) ** 2
+            outgoing, incoming = (sums_over_neighbours(each, degrees) for each in sides)
+            return int((outgoing + incoming).max())
+
+        return self._derived.get("most two-paths", count) if self.node_count else 0
 
     def self_loops(self) -> SelfLoops:
         """The graph's self-loops, by type."""

@@ -36,7 +36,8 @@ def nodes_of(bits: NDArray[np.uint32]) -> NDArray[np.int64]:
     words = bits.nonzero()[0]
     if not len(words):
         return words
-    flags = np.unpackbits(bits[words].view(np.uint8), bitorder="little").reshape(-1, 32)
-    rows, places = np.nonzero(flags)
-    found: NDArray[np.int64] = words[rows] * 32 + places
+    # NumPy finds what is true in one row of booleans several times as fast as in other arrays.
+    flags = np.unpackbits(bits[words].view(np.uint8), bitorder="little").view(np.bool_)
+    places = flags.nonzero()[0]
+    found: NDArray[np.int64] = words[places >> 5] * 32 + (places & 31)
     return found

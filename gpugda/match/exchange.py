@@ -59,6 +59,10 @@ _SURE_SECONDS: Final = 1.0
 """Seconds on several places from which one place is certainly slower."""
 _TRIALS: Final = 2
 """Runs of each form before forms are compared: the first one may compile, and copy the graph."""
+_LIGHT: Final = 256
+"""Seeds of less than one in so many shares of a part's work are dealt out without a look at it."""
+_SPREAD: Final = np.uint32(2654435761)
+"""Multiplies numbers, so that close ones end far apart (Knuth, TAOCP 3, section 6.4)."""
 _UNLIKELY: Final = 2.0
 """A division that takes so many times as long as one place is not tried with other tasks."""
 _NO_LIMIT: Final = 1e9
@@ -70,10 +74,20 @@ AnyTask: TypeAlias = "Task | ShareTask"
 
 
 def by_work(seeds: Nodes, work: NDArray[np.int64], parts: int) -> list[Nodes]:
-    """Divides seeds into at most ``parts`` runs of consecutive nodes that have equal work."""
-    ends = np.cumsum(work)
-    cuts = np.searchsorted(ends, ends[-1] * np.arange(1, parts) / parts)
-    return [each for each in np.split(seeds, cuts) if len(each)]
+    """Divides seeds into at most ``parts`` parts of about equal work.
+
+    What a seed really takes depends on its neighbours, which are often like those of seeds with
+    close numbers. So seeds are dealt out: heavy ones to the part that has least, the others evenly.
+    """
+    is_heavy = work * (parts * _LIGHT) > work.sum()
+    heavy, light = np.flatnonzero(is_heavy), np.flatnonzero(~is_heavy)
+    owners = np.empty(len(seeds), dtype=np.int64)
+    owners[light] = (light.astype(np.uint32) * _SPREAD >> np.uint32(16)) % parts
+    loads = np.bincount(owners[light], work[light], parts)
+    for place in heavy[np.argsort(-work[heavy], kind="stable")]:
+        owner = int(loads.argmin())
+        owners[place], loads[owner] = owner, loads[owner] + work[place]
+    return [seeds[owners == part] for part in range(parts) if (owners == part).any()]
 
 
 @value(frozen=True, slots=True)

@@ -17,9 +17,9 @@ class Share(NamedTuple):
     of: int
 
     @property
-    def is_first(self) -> bool:
-        """True for the one share that does what is done once."""
-        return self.number == 0
+    def does_rest(self) -> bool:
+        """True for the one share that does what is done once: that of the lightest nodes."""
+        return self.number == self.of - 1
 
     def size(self, nodes: int) -> int:
         """The number of its nodes, or tasks of a few nodes each."""

@@ -88,5 +88,5 @@ def expected(graph, terms):
 def programs_of(graph, terms, undirected):
     """The programs, and the longest list; None for the programs if a number might be too large."""
     degree = 2 * graph.relationship_count
-    bounds = Bounds(degree, degree, degree, degree)
+    bounds = Bounds(degree, degree, degree, degree, graph.most_two_paths())
     return encode(VectorPlan(terms, 0.0, (), (), 0, False), bounds, undirected=undirected), degree

@@ -41,12 +41,14 @@ class Bounds(NamedTuple):
         entries: Entries of all nodes in both directions.
         between: Relationships between two nodes.
         loops: Self-loops of a node.
+        two_paths: Entries of all neighbours of a node, added up over its entries.
     """
 
     longest: int
     entries: int
     between: int
     loops: int
+    two_paths: int
 
 
 class PulledWeight(NamedTuple):
@@ -96,10 +98,21 @@ class _TooLargeError(Exception):
 
 
 class _Size(NamedTuple):
-    """Upper bounds of a vector's values, and of their sum."""
+    """Upper bounds of a vector.
+
+    Args:
+        most: Of its values.
+        total: Of their sum.
+        pushed: Of the sum of each value times the entries of its node.
+    """
 
     most: int
     total: int
+    pushed: int
+
+    def times(self, most: int) -> _Size:
+        """Those of a vector whose values are multiplied by at most so much."""
+        return _Size(self.most * most, self.total * most, self.pushed * most)
 
 
 def encode(
@@ -187,6 +200,10 @@ class _Encoder:
         )
 
     # ------------------------------------------------------------------ vectors
+    def _sized(self, most: int, total: int) -> _Size:
+        pushed = min(total * self.bounds.longest, most * self.bounds.entries)
+        return _Size(most, total, pushed)
+
     def _new(self, key: object, size: _Size, list_of: int | None = None) -> int:
         _require(size.most < _MAX_VALUE)
         number = len(self.lists)
@@ -203,16 +220,15 @@ class _Encoder:
         factor = self._factor(vector.powers)
         longest, between = self.bounds.longest, self.bounds.between
         if vector.source is None:
-            number = self._new(key, _Size(between * factor, longest * factor))
+            size = self._sized(between * factor, longest * factor)
+            size = size._replace(pushed=min(size.pushed, self.bounds.two_paths * factor))
+            number = self._new(key, size)
             self._add_step(None, [_START, number, self.lists[number], *edge])
             self.bases.append(ListBase(None, edge[0], vector.below))
             return number
         source = self._made(vector.source)
-        most, total = self.sizes[source]
-        size = _Size(
-            min(most * longest, total * between) * factor,
-            min(total * longest, most * self.bounds.entries) * factor,
-        )
+        most, total, pushed = self.sizes[source]
+        size = self._sized(min(most * longest, total * between) * factor, pushed * factor)
         number = self._new(key, size)
         of_vector = number, self.lists[number], source, self.lists[source]
         self._add_step(self.lists[source], [_PUSH, *of_vector, *edge])
@@ -224,7 +240,7 @@ class _Encoder:
         key = "pull", base, source, pull.powers
         if key not in self.known:
             most = self._most_pulled(pull)
-            number = self._new(key, _Size(most, most * self.bounds.entries), self.lists[base])
+            number = self._new(key, self._sized(most, most * self.bounds.entries), self.lists[base])
             edge = self._edge(pull.powers)
             below = int(pull.source.below)
             self.pulled_lists |= 1 << self.lists[source]
@@ -234,7 +250,7 @@ class _Encoder:
         return self.known[key]
 
     def _most_pulled(self, pull: Pull) -> int:
-        most, total = self.sizes[self._made(pull.source)]
+        most, total, _ = self.sizes[self._made(pull.source)]
         bounds = self.bounds
         return min(most * bounds.longest, total * bounds.between) * self._factor(pull.powers)
 
@@ -245,13 +261,11 @@ class _Encoder:
         base = self._base(vector)
         factors = [(base, vector.exponent)]
         factors += [(self._pull(base, each), each.exponent) for each in pulls]
-        most, total = self.sizes[base]
-        total *= most ** (vector.exponent - 1)
-        most **= vector.exponent
+        size = self.sizes[base]
+        more = size.most ** (vector.exponent - 1)
         for number, exponent in factors[1:]:
-            most *= self.sizes[number].most ** exponent
-            total *= self.sizes[number].most ** exponent
-        return factors, _Size(most, total)
+            more *= self.sizes[number].most ** exponent
+        return factors, size.times(more)
 
     def _made(self, vector: Vector) -> int:
         if vector == vector.base:
@@ -260,8 +274,7 @@ class _Encoder:
         if key not in self.known:
             factors, size = self._factors(vector, vector.pulls)
             weight = self._weight(vector.weight)
-            most = self._most_of(weight)
-            size = _Size(size.most * most, size.total * most)
+            size = size.times(self._most_of(weight))
             number = self._new(key, size, self.lists[factors[0][0]])
             flat = [each for factor in factors for each in factor]
             own = self.lists[number]

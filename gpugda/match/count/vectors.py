@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -52,6 +52,8 @@ __all__ = [
     "find_vectors",
     "totals_of",
 ]
+
+_Some: TypeAlias = "tuple[VectorProgram, ...]"
 
 _MAX_LINKS_IF_PARALLEL = 6
 _MAX_PARTITIONS, _MAX_PATTERNS = 4_000, 64
@@ -123,7 +125,7 @@ class VectorCount(NamedTuple):
             yield from ((each, WHOLE) for each in self.programs)
             return
         yield from ((each, share) for each in self.by_pins)
-        if share.is_first:
+        if share.does_rest:
             yield from ((each, WHOLE) for each in self.by_weights)
 
 
@@ -161,9 +163,23 @@ def find_vectors(bound: BoundQuery, graph: DataGraph) -> VectorCount | None:
     asked = tuple(Link(each.source, each.target, each.directed) for each in bound.relationships)
     known = _multiplicities(links, graph)
     plan = _planned(nodes, asked, known, _shape(links, graph))
-    bounds = _bounds(links, graph)
     if plan is None:
         return None
+    bounds = _bounds(links, graph)
+    programs = _programs(plan, bounds, links)
+    if programs is None:
+        bounds = bounds._replace(two_paths=graph.most_two_paths())
+        programs = _programs(plan, bounds, links)
+    if programs is None:
+        return None
+    text = _text(bound, plan)
+    return VectorCount(plan, *programs, links, bounds.longest, text)
+
+
+def _programs(
+    plan: VectorPlan, bounds: Bounds, links: CommonLink
+) -> tuple[_Some, _Some, _Some] | None:
+    """All programs, those of products with vectors, and the others; None if numbers do not fit."""
     has_sums = tuple(each for each in plan.terms if each[0].sums)
     others = tuple(each for each in plan.terms if not each[0].sums)
     programs, by_pins, by_weights = (
@@ -172,8 +188,7 @@ def find_vectors(bound: BoundQuery, graph: DataGraph) -> VectorCount | None:
     )
     if not programs or by_pins is None or by_weights is None:
         return None
-    text = _text(bound, plan)
-    return VectorCount(plan, programs, by_pins, by_weights, links, bounds.longest, text)
+    return programs, by_pins, by_weights
 
 
 def _text(bound: BoundQuery, plan: VectorPlan) -> str:
@@ -224,7 +239,7 @@ def _shape(links: CommonLink, graph: DataGraph) -> GraphShape:
 def _bounds(links: CommonLink, graph: DataGraph) -> Bounds:
     longest = max(1, links._replace(undirected=True).longest(graph))
     between = max(1, graph.max_between(links.types, directed=False))
-    return Bounds(longest, 2 * graph.relationship_count, between, longest)
+    return Bounds(longest, 2 * graph.relationship_count, between, longest, longest**2)
 
 
 # ------------------------------------------------------------------ on the device

@@ -207,7 +207,7 @@ def triangles_in(
     task_count = run.share.size(-(-nodes // kernels.task_nodes(nodes)))
     for _ in launches(run, tasks.counters, task_count):
         kernels.count(lists, weights, tasks, loops, looks_up=looks_up)
-    if loop_weights is not None and lists.loops is not None and run.share.is_first:
+    if loop_weights is not None and lists.loops is not None and run.share.does_rest:
         kernels.add_loops(lists, loop_weights, lists.loops, tasks.totals)
     return tasks.total(workspace)
 

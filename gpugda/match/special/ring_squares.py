@@ -165,7 +165,7 @@ def _summed(
     task_count = run.share.size(-(-(nodes - first) // kernels.task_nodes(nodes)))
     for _ in launches(run, tasks.counters, task_count):
         kernels.count(lists, first, groups, tasks, carried)
-    if corrects and run.share.is_first:
+    if corrects and run.share.does_rest:
         kernels.correct(lists, tasks.totals)
     return tasks.total(workspace, whole=carried is not None)
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 
 import numpy as np
 import pytest
 from graphs import design_graph, make_graph
+from hypothesis import given
+from kernels.kernel_graphs import any_multigraphs
 
 from gpugda.data import csr
 
@@ -68,3 +71,14 @@ def test_long_rows_are_read_piece_by_piece(monkeypatch, piece):
             wanted = np.bincount(nodes[np.isin(types, kinds)], minlength=5)
             assert each.degrees(kinds).tolist() == wanted.tolist()
         assert len(looks) == 3 * -(-len(each.run_types) // piece)
+
+
+@given(graph=any_multigraphs(7, 16, "R"))
+def test_two_paths_are_bounded_by_the_most_of_any_node(graph):
+    starts, ends = graph.outgoing.entry_nodes(), graph.outgoing.neighbours
+    pairs = [*zip(starts, ends, strict=True), *zip(ends, starts, strict=True)]
+    degrees = Counter(int(a) for a, _ in pairs)
+    reached = Counter()
+    for a, b in pairs:
+        reached[int(a)] += degrees[int(b)]
+    assert graph.most_two_paths() == max(reached.values(), default=0)

@@ -80,11 +80,19 @@ def values(accelerator, text, **how):
 def test_seeds_are_divided_by_work():
     seeds, work = np.arange(10, 16), np.array([1, 1, 6, 4, 1, 1])
     parts = by_work(seeds, work, 2)
-    assert np.concatenate(parts).tolist() == seeds.tolist()
-    assert [each.tolist() for each in parts] == [[10, 11], [12, 13, 14, 15]]
+    assert sorted(np.concatenate(parts).tolist()) == seeds.tolist()
+    assert [int(work[each - 10].sum()) for each in parts] == [7, 7]
     assert [each.tolist() for each in by_work(seeds[:1], work[:1], 4)] == [[10]]
     even = by_work(np.arange(1000), np.ones(1000, dtype=np.int64), 8)
-    assert {len(each) for each in even} <= {124, 125, 126}
+    assert all(100 < len(each) < 150 for each in even)
+
+
+def test_hubs_are_dealt_out_to_the_parts_with_least_work():
+    work = np.r_[np.full(1000, 3), 4000, 2000, 1000, 900]
+    parts = by_work(np.arange(1004), work, 3)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(1004))
+    loads = [int(work[each].sum()) for each in parts]
+    assert max(loads) < 1.2 * sum(loads) / 3 + 1000
 
 
 @pytest.mark.parametrize(("seconds", "parts"), [(0.1, 1), (0.3, 2), (0.5, 4), (1.0, 8), (60.0, 8)])
