@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import heapify, heapreplace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -80,14 +81,19 @@ def by_work(seeds: Nodes, work: NDArray[np.int64], parts: int) -> list[Nodes]:
     close numbers. So seeds are dealt out: heavy ones to the part that has least, the others evenly.
     """
     is_heavy = work * (parts * _LIGHT) > work.sum()
-    heavy, light = np.flatnonzero(is_heavy), np.flatnonzero(~is_heavy)
-    owners = np.empty(len(seeds), dtype=np.int64)
-    owners[light] = (light.astype(np.uint32) * _SPREAD >> np.uint32(16)) % parts
-    loads = np.bincount(owners[light], work[light], parts)
-    for place in heavy[np.argsort(-work[heavy], kind="stable")]:
-        owner = int(loads.argmin())
-        owners[place], loads[owner] = owner, loads[owner] + work[place]
-    return [seeds[owners == part] for part in range(parts) if (owners == part).any()]
+    heavy = np.flatnonzero(is_heavy)
+    spread = np.arange(len(seeds), dtype=np.uint32) * _SPREAD >> np.uint32(16)
+    owners = (spread % np.uint32(parts)).astype(np.uint16)
+    loads = np.bincount(owners, np.where(is_heavy, 0, work), parts)
+    least = [(load, part) for part, load in enumerate(loads.tolist())]
+    heapify(least)
+    for place in heavy[np.argsort(-work[heavy], kind="stable")].tolist():
+        load, owner = least[0]
+        owners[place] = owner
+        heapreplace(least, (load + int(work[place]), owner))
+    dealt = seeds[np.argsort(owners, kind="stable")]
+    ends = np.bincount(owners, minlength=parts).cumsum()[:-1]
+    return [each for each in np.split(dealt, ends) if len(each)]
 
 
 @value(frozen=True, slots=True)
