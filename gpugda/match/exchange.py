@@ -12,7 +12,6 @@ import time
 from collections import Counter, defaultdict
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from heapq import heapify, heapreplace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
@@ -163,9 +162,9 @@ class Times:
     alone: Runs = field(default_factory=Runs)
     divided: dict[int, Runs] = field(default_factory=dict)
 
-    def note_divided(self, seconds: float, parts: int) -> None:
-        """Records a run with so many tasks per place."""
-        self.divided.setdefault(parts, Runs()).note(seconds)
+    def note(self, seconds: float, parts: int) -> None:
+        """Records a run with so many tasks per place; 0 for one on one place."""
+        (self.divided.setdefault(parts, Runs()) if parts else self.alone).note(seconds)
 
     @property
     def least_divided(self) -> float:
@@ -295,12 +294,10 @@ class TaskLog:
         division: The tasks.
 
     Attributes:
-        seconds: Seconds that the caller waited for answers.
         left_out: A sentence for each place that is left out, by its name or address.
     """
 
     def __init__(self, division: Division) -> None:
-        self.seconds = 0.0
         self.left_out: dict[str, str] = {}
         self._report, self._count = division.report, len(division.tasks)
         self._runs: Counter[str] = Counter()
@@ -322,7 +319,6 @@ class TaskLog:
 
     def receive(self, seconds: float) -> None:
         """Adds an answer for which the caller waited so long."""
-        self.seconds += seconds
         timings, progress = self._report.timings, self._report.progress
         timings["join"] = timings.get("join", 0.0) + seconds
         if progress is not None:
@@ -447,11 +443,12 @@ class Exchange:
     ) -> int:
         """See `Matcher.count`."""
         whole, times = self._task(plan, masks, Count(), deadline), self._times(plan, masks)
-        if self._pays(plan, times):
-            return _sum(self._divided(whole, report, times))
-        started = time.perf_counter()
-        found = self._matcher.count(plan, masks, report, deadline)
-        times.alone.note(time.perf_counter() - started)
+        parts, started = self._tasks_per_place(plan, times), time.perf_counter()
+        if parts:
+            found = _sum(self._divided(whole, report, parts))
+        else:
+            found = self._matcher.count(plan, masks, report, deadline)
+        times.note(time.perf_counter() - started, parts)
         return found
 
     def count_shares(
@@ -460,22 +457,32 @@ class Exchange:
         """The count of a pattern; None without room."""
         assert isinstance(self._matcher, Engine)
         times = self._times(plan, Masks({}, {}))
-        if self._pays(plan, times):
-            # Shares are equal, and each weighs all nodes first.
-            until, parts = _until(deadline), self._places.limits.parts_for(times, 1)
-            count = parts * self._places.count
-            shares = [Share(number, count) for number in range(count)]
-            tasks = [ShareTask(self._matcher.name, counted, each, until) for each in shares]
-            try:
-                note = partial(times.note_divided, parts=parts)
-                found = _sum(self._answers(tasks, pins_text(plan), report, until, note))
-                return found if counted.wraps is None else found % counted.wraps
-            except MemoryLimitError:
-                return None
-        started = time.perf_counter()
-        whole = counted.count_share(self._matcher, report, deadline)
-        times.alone.note(time.perf_counter() - started)
-        return whole
+        # Shares are equal, and each weighs all nodes first, so that few tasks are best.
+        parts, started = self._tasks_per_place(plan, times, 1), time.perf_counter()
+        found = self._shared(plan, counted, report, deadline, parts)
+        if found is not None:
+            times.note(time.perf_counter() - started, parts)
+        return found
+
+    def _shared(
+        self,
+        plan: Plan,
+        counted: SharedCount,
+        report: StrategyReport,
+        deadline: float | None,
+        parts: int,
+    ) -> int | None:
+        assert isinstance(self._matcher, Engine)
+        if not parts:
+            return counted.count_share(self._matcher, report, deadline)
+        until, count = _until(deadline), parts * self._places.count
+        shares = [Share(number, count) for number in range(count)]
+        tasks = [ShareTask(self._matcher.name, counted, each, until) for each in shares]
+        try:
+            found = _sum(self._answers(tasks, pins_text(plan), report, until))
+        except MemoryLimitError:
+            return None
+        return found if counted.wraps is None else found % counted.wraps
 
     def groups(
         self,
@@ -487,13 +494,22 @@ class Exchange:
     ) -> Generator[Embeddings]:
         """See `Matcher.groups`: the caller merges equal groups of different tasks."""
         whole, times = self._task(plan, masks, need, deadline), self._times(plan, masks)
-        if not self._pays(plan, times):
+        parts, started = self._tasks_per_place(plan, times), time.perf_counter()
+        found = self._chunks(whole, report, parts)
+        if isinstance(need, Groups):
+            yield from found
+            times.note(time.perf_counter() - started, parts)
+        else:  # rows are read when their reader likes
             seconds: list[float] = []
-            yield from timed(whole.chunks(self._matcher, report), seconds.append)
-            times.alone.note(sum(seconds))
+            yield from timed(found, seconds.append)
+            times.note(sum(seconds), parts)
+
+    def _chunks(self, whole: Task, report: StrategyReport, parts: int) -> Generator[Embeddings]:
+        if not parts:
+            yield from whole.chunks(self._matcher, report)
             return
         seed = seed_of(whole.plan)
-        with closing(self._divided(whole, report, times)) as answers:
+        with closing(self._divided(whole, report, parts)) as answers:
             for chunks in answers:
                 assert not isinstance(chunks, int)
                 for chunk in chunks:
@@ -509,36 +525,30 @@ class Exchange:
     def _times(self, plan: Plan, masks: Masks) -> Times:
         return _known_times(plan, 0.0).of(masks)
 
-    def _pays(self, plan: Plan, times: Times) -> bool:
-        return (
+    def _tasks_per_place(self, plan: Plan, times: Times, first: int | None = None) -> int:
+        """How many tasks each place gets; 0 if the pattern is not divided."""
+        pays = (
             self._places.are_useful
             and bool(plan.bound.nodes)
             and self._places.limits.divides(times)
             and self._matcher.placement().is_whole
         )
+        return self._places.limits.parts_for(times, first) if pays else 0
 
-    def _divided(self, whole: Task, report: StrategyReport, times: Times) -> Generator[Answer]:
+    def _divided(self, whole: Task, report: StrategyReport, parts: int) -> Generator[Answer]:
         seed, until = seed_of(whole.plan), _until(whole.deadline)
-        parts = self._places.limits.parts_for(times)
         tasks = [
             replace(whole, masks=_with(whole.masks, seed, each), deadline=until)
             for each in self._parts(whole.plan.bound, whole.masks, seed, parts * self._places.count)
         ]
-        note = partial(times.note_divided, parts=parts)
-        return self._answers(tasks, seeds_text(whole.plan), report, until, note)
+        return self._answers(tasks, seeds_text(whole.plan), report, until)
 
     def _answers(
-        self,
-        tasks: Sequence[AnyTask],
-        said: str,
-        report: StrategyReport,
-        until: float,
-        note: Callable[[float], None],
+        self, tasks: Sequence[AnyTask], said: str, report: StrategyReport, until: float
     ) -> Generator[Answer]:
         running = self._places.run(Division(tasks, self._graph, said, report, until))
         with closing(running.answers()) as answers:
             yield from answers
-        note(running.log.seconds)
         report.steps.append(f"exchange: {said} in {len(tasks)} tasks; {running.log.described()}")
 
     def _parts(

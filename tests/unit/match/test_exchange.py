@@ -109,7 +109,7 @@ def test_the_best_number_of_tasks_is_found(seconds, best):
     times, tried = Times(0.3), []
     for _ in range(10):
         tried.append(ExchangeLimits().parts_for(times))
-        times.note_divided(seconds[tried[-1]], tried[-1])
+        times.note(seconds[tried[-1]], tried[-1])
     assert tried[0] == 2
     assert tried[-2:] == [best, best]
     assert ExchangeLimits(parts=2).parts_for(Times(60.0)) == 2
@@ -128,9 +128,9 @@ def decided(times, alone, divided, runs=8):
         is_divided = ExchangeLimits().divides(times)
         found.append(is_divided)
         if is_divided:
-            times.note_divided(divided, ExchangeLimits().parts_for(times))
+            times.note(divided, ExchangeLimits().parts_for(times))
         else:
-            times.alone.note(alone)
+            times.note(alone, 0)
     return found
 
 
@@ -145,7 +145,7 @@ def test_a_pattern_that_was_taken_for_short_ends_on_both():
 
 def test_a_first_run_that_compiles_says_nothing():
     times = Times(0.001)
-    times.alone.note(20.0)
+    times.note(20.0, 0)
     assert decided(times, alone=0.005, divided=0.04) == [False] * 8
 
 
