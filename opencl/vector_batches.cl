@@ -7,7 +7,7 @@
    one pinned node.
 
           measure_lists   one item per node: an upper bound of the nodes of its list, and the slots and chunks of its table
-          measure_pushes  one group per node: the same for nodes that are two steps away
+          measure_pushes  one group per node: the same for nodes that are two steps away; or chunks of sum_two_steps
           pick_sums       one item per place at which a batch may begin: the first `hubs` nodes, then each so-manieth
           write_chunks    one item per chunk of a list
           run_step        one group per pinned node (START) or per chunk of the list that is read
@@ -32,9 +32,9 @@
 #include "group_sum.h"
 #include "ranked_lists.h"
 #include "vector_program.h"
+#include "vector_sums.h"
 
 #define SUMS_AT_ONCE 4
-#define CHUNK 1024
 #define HASH 2654435761u
 #define FILTER_HASH 2246822519u
 #define FILTER_BITS 3 /* 1 << FILTER_BITS bits per slot */
@@ -145,13 +145,6 @@ static inline ulong product_of(const Batch *batch, const Table *table, global co
     for (uint i = 0; i < (makes ? at[3] : at[2]); ++i)
         product *= raised(*value_at(table, number_of(batch, factors[2 * i]), slot), factors[2 * i + 1]);
     return product;
-}
-
-/* Adds to a sum in two words. */
-static inline void add_wide(volatile global uint *words, ulong value) {
-    if (value == 0) return;
-    uint low = (uint)value, before = atomic_add(words, low), high = (uint)(value >> 32) + (before + low < before);
-    if (high) atomic_add(words + 1, high);
 }
 
 /* Inclusive sums of a word per item. */
@@ -357,7 +350,7 @@ kernel void measure_lists(
 /* The nodes that are two steps away. */
 kernel void measure_pushes(
     RANKED_PARAMETERS, uint node_count, uint number, uint of, uint sides, uint below, uint next_sides, uint next_below,
-    global uint *bounds, global uint *slots, global uint *chunks
+    uint is_summed, global uint *bounds, global uint *slots, global uint *chunks
 ) {
     local ulong of_items[GROUP_SIZE];
     Lists lists = {OUTGOING_RANKED, INCOMING_RANKED, 0, node_count};
@@ -380,6 +373,12 @@ kernel void measure_pushes(
         if (get_local_id(0) == 0) {
             bounds[pin] = (uint)min(own, (ulong)node_count);
             write_size(bounds[pin], node_count, pin, slots, chunks);
+            if (is_summed) {
+                slots[pin] = 0;
+                const Edge one = {sides, 0, below};
+                chunks[pin] = own ? ranges_of((uint)min(own, (ulong)UINT_MAX), entries_of_pin(&lists, one)) : 0;
+                bounds[pin] = (uint)min(own, (ulong)UINT_MAX);
+            }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -158,6 +158,7 @@ _ONLY_FOR = {
     "upward_lists.cl": "lists",
     "upward_triangles.cl": "lists",
     "vector_batches.cl": "lists",
+    "vector_sums.cl": "lists",
     "vector_steps.cl": "marks",
 }
 _ON_DEMAND = (

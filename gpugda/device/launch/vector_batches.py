@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.device.launch.primitives import PrefixSum
 from gpugda.device.launch.ranked_lists import RANKED
-from gpugda.device.launch.vector_steps import MAX_REGISTERS, TERM_WORDS
+from gpugda.device.launch.vector_steps import MAX_REGISTERS, TERM_WORDS, ListUse
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class Tables(NamedTuple):
         chunks: ``uint64[lists][places]``: sums of chunks, of this and earlier lists.
         before: ``uint64[lists][nodes + 1]``: the sums of slots, on the device.
         all_chunks: ``uint32[chunks][2]``, on the device: pinned node, and first slot.
+        bounds: Per list, ``uint32[nodes]`` on the device: upper bounds of the two-paths of each
+            pinned node; None if the list is not only summed.
     """
 
     places: NDArray[np.int64]
@@ -52,6 +54,11 @@ class Tables(NamedTuple):
     chunks: NDArray[np.uint64]
     before: DeviceArray
     all_chunks: DeviceArray
+    bounds: tuple[DeviceArray | None, ...]
+
+    def release(self, workspace: Workspace) -> None:
+        """Releases its arrays on the device."""
+        workspace.release(self.before, self.all_chunks, *filter(None, self.bounds))
 
 
 class BatchArrays(NamedTuple):
@@ -96,7 +103,7 @@ class VectorBatchKernels:
         self._context = context
         self._sums = PrefixSum(context)
         self._measure = get_kernel(context, _FILE, "measure_lists", f"{RANKED}IIIIIbIIbbb")
-        self._measure_pushes = get_kernel(context, _FILE, "measure_pushes", f"{RANKED}IIIIIIIbbb")
+        self._measure_pushes = get_kernel(context, _FILE, "measure_pushes", f"{RANKED}IIIIIIIIbbb")
         self._pick = get_kernel(context, _FILE, "pick_sums", "bIIIIb")
         self._write_chunks = get_kernel(context, _FILE, "write_chunks", "bIQbQ")
         self._step = get_kernel(context, _FILE, "run_step", f"{RANKED}IIIIIIIbbQbQbbbb")
@@ -150,8 +157,15 @@ class VectorBatchKernels:
             done = sum(counts[:number])
             self._write_chunks(counts[number], sums_of, nodes, counts[number], all_chunks, done)
             chunks[number] += np.uint64(done)
-        workspace.release(*sizes, *bounds, *sums_of_chunks)
-        return Tables(places, slots, chunks, before, all_chunks)
+        uses = [each.use for each in bases]
+        for number, use in enumerate(uses):
+            if use is ListUse.SIZE:
+                slots[number] = 0
+        of_sums = [use is ListUse.SUMS for use in uses]
+        others = (each for each, is_kept in zip(bounds, of_sums, strict=True) if not is_kept)
+        workspace.release(*sizes, *others, *sums_of_chunks)
+        kept = (each if is_kept else None for each, is_kept in zip(bounds, of_sums, strict=True))
+        return Tables(places, slots, chunks, before, all_chunks, tuple(kept))
 
     def _picked(self, workspace: Workspace, sums: DeviceArray, count: int) -> NDArray[np.uint64]:
         picked = workspace.allocate(count, np.uint64, "sums of slots")
@@ -175,8 +189,9 @@ class VectorBatchKernels:
         if source is not None and source.source is None:
             edges = source.sides, int(source.below), own.sides, int(own.below)
             groups = self._context.info.compute_units * _MEASURING_GROUPS_PER_UNIT
+            is_summed = int(own.use is ListUse.SUMS)
             self._measure_pushes.launch_groups(
-                groups, *lists.arguments, lists.nodes, *share, *edges, *to
+                groups, *lists.arguments, lists.nodes, *share, *edges, is_summed, *to
             )
             return
         # A node below the pinned one has no longer lists, unless self-loops count for its rank.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.device.launch.ranked_lists import RANKED
@@ -20,6 +21,7 @@ __all__ = [
     "MAX_TERMS",
     "TERM_WORDS",
     "ListBase",
+    "ListUse",
     "ProgramShape",
     "VectorKernels",
 ]
@@ -50,6 +52,14 @@ class ProgramShape(NamedTuple):
     pulled_lists: int = 0
 
 
+class ListUse(Enum):
+    """What a GPU needs of a list: a table, only sums of its vector, or nothing but its size."""
+
+    TABLE = auto()
+    SUMS = auto()
+    SIZE = auto()
+
+
 class ListBase(NamedTuple):
     """The nodes of a list of vectors: neighbours of the pinned node, or of the nodes of a list.
 
@@ -58,12 +68,14 @@ class ListBase(NamedTuple):
         sides: The lists that are read: 1 outgoing, 2 incoming, 3 both.
         below: True if only data nodes below the pinned one count.
         vectors: The number of vectors of this list.
+        use: What a GPU needs of it.
     """
 
     source: int | None
     sides: int
     below: bool
     vectors: int = 1
+    use: ListUse = ListUse.TABLE
 
 
 class VectorKernels:

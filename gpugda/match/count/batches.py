@@ -12,14 +12,15 @@ from gpugda.device.launch.vector_batches import (
     BatchArrays,
     VectorBatchKernels,
 )
-from gpugda.match.special.tasks import scratch_words
+from gpugda.device.launch.vector_sums import SumScratch, VectorSumKernels
+from gpugda.match.special.tasks import groups_with_scratch, scratch_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.launch.vector_batches import Tables
-    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.match.count.program import VectorProgram
     from gpugda.match.run import Run
 
@@ -33,6 +34,8 @@ _BATCH_WORDS = 1 << 28
 _MAX_PINS = 1 << 16
 _BATCHES_TOGETHER = 16
 """Batches launched between two checks of the deadline."""
+_CHUNKS_TOGETHER = 1 << 15
+"""Chunks of a summed list between two checks."""
 
 
 class _Batch(NamedTuple):
@@ -49,6 +52,11 @@ class _Batch(NamedTuple):
     chunks: tuple[range, ...]
     bases: tuple[int, ...]
     words: int
+
+    @property
+    def has_work(self) -> bool:
+        """True if any of its pinned nodes has nodes in a list."""
+        return any(map(len, self.chunks))
 
 
 def counted_in_batches(
@@ -74,13 +82,17 @@ def counted_in_batches(
         QueryTimeoutError: The deadline passed.
     """
     workspace, shape, context = run.workspace, program.shape, run.graph.context
-    kernels = VectorBatchKernels(context)
+    kernels, sums = VectorBatchKernels(context), VectorSumKernels(context)
+    scratch = _scratch(run, sums, lists.nodes) if program.summed else None
+    if program.summed and scratch is None:
+        return None
     tables = kernels.tables(workspace, lists, program.lists, longest, run.share)
     room = scratch_words(run)
     batches = list(_batches(tables, program, min(room, _BATCH_WORDS)))
     most = max(each.words for each in batches)
     if most > room:
-        workspace.release(*tables[3:])
+        tables.release(workspace)
+        _release(workspace, scratch)
         return None
     pins = max(len(each.pins) for each in batches)
     totals = kernels.groups * shape.terms
@@ -101,18 +113,38 @@ def counted_in_batches(
         if number % _BATCHES_TOGETHER == 0:
             context.finish()
             run.check_deadline()
-        if batch.words:
-            _run(kernels, lists, program, batch, number, arrays)
-        if batch.words or not shape.below_only:
+        if batch.has_work:
+            _run(run, kernels, sums, scratch, lists, program, batch, number, arrays)
+        if batch.has_work or not shape.below_only:
             kernels.finish(lists.nodes, batch.pins, run.share, batch.words, shape, arrays)
     low = workspace.download(arrays.totals).tolist()
     high = workspace.download(arrays.highs).tolist()
-    workspace.release(*tables[3:], *arrays[3:])
+    tables.release(workspace)
+    _release(workspace, scratch)
+    workspace.release(*arrays[3:])
     return low, high
 
 
+def _scratch(run: Run, sums: VectorSumKernels, nodes: int) -> SumScratch | None:
+    """Scratch for summed lists; None without room."""
+    groups = groups_with_scratch(run, nodes, sums.max_groups)
+    if not groups:
+        return None
+    marks = run.workspace.allocate(groups * nodes, np.uint32, "marks of nodes")
+    run.workspace.fill(marks, 0)
+    return SumScratch(groups, marks, run.workspace.allocate(1, np.uint32, "chunks taken"))
+
+
+def _release(workspace: Workspace, scratch: SumScratch | None) -> None:
+    if scratch is not None:
+        workspace.release(*scratch[1:])
+
+
 def _run(
+    run: Run,
     kernels: VectorBatchKernels,
+    sums: VectorSumKernels,
+    scratch: SumScratch | None,
     lists: RankedLists,
     program: VectorProgram,
     batch: _Batch,
@@ -123,6 +155,16 @@ def _run(
         chunks = None if of_list is None else batch.chunks[of_list]
         if chunks is None or chunks:
             kernels.run(lists, place, chunks, batch.pins, number, program.shape, arrays)
+    for each in program.direct:
+        sums.direct(lists, each, batch.pins, run.share, arrays)
+    for summed in program.summed:
+        chunks = batch.chunks[summed.list]
+        for begin in range(chunks.start, chunks.stop, _CHUNKS_TOGETHER):
+            run.graph.context.finish()
+            run.check_deadline()
+            some = range(begin, min(begin + _CHUNKS_TOGETHER, chunks.stop))
+            assert scratch is not None
+            sums.run(run.workspace, lists, summed, batch.pins.start, some, arrays, scratch)
 
 
 def _batches(tables: Tables, program: VectorProgram, most: int) -> Iterator[_Batch]:

@@ -15,8 +15,10 @@ from gpugda.device.launch.vector_steps import (
     MAX_REGISTERS,
     MAX_TERMS,
     ListBase,
+    ListUse,
     ProgramShape,
 )
+from gpugda.device.launch.vector_sums import MAX_SUMS, DirectSums, SummedList
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +78,9 @@ class VectorProgram:
         shape: Its sizes.
         lists: How the nodes of each list are found.
         steps: Per instruction, its position in the words, and the list whose nodes it reads; None
-            for the pinned node itself.
+            for the pinned node itself. Without those of summed lists.
+        summed: Lists two steps away whose vector is only summed.
+        direct: Lists of neighbours of the pinned node, of whose vector only plain sums are needed.
         coefficients: Per term.
         weights: How many weights per node there are.
         loops: Pairs of a power of the number of self-loops, and the weights multiplied with it.
@@ -87,6 +91,8 @@ class VectorProgram:
     shape: ProgramShape
     lists: tuple[ListBase, ...]
     steps: tuple[tuple[int, int | None], ...]
+    summed: tuple[SummedList, ...]
+    direct: tuple[DirectSums, ...]
     coefficients: tuple[int, ...]
     weights: int
     loops: tuple[tuple[int, int], ...]
@@ -184,20 +190,88 @@ class _Encoder:
         numbers = [self.lists[:at].count(each) for at, each in enumerate(self.lists)]
         words = [*self.words, _END, len(plan.terms), *terms, *self.lists, *numbers]
         below_only = all(any(map(_is_below, rooted.sums)) for rooted, _ in plan.terms)
+        summed = self._summed_lists()
+        direct = self._direct_sums(summed)
+        left_out = {each.push for each in summed} | {each.start for each in direct}
+        sums = [*(each.sums for each in summed), *(each.sums for each in direct)]
+        left_out |= {at for each in sums for at in each}
+        steps = [each for each in self.steps if each[0] not in left_out]
+        used = {each for at, _ in steps for each in self._lists_of(at)}
         bases = [
-            each._replace(vectors=self.lists.count(place)) for place, each in enumerate(self.bases)
+            each._replace(vectors=self.lists.count(place), use=self._use_of(place, summed, used))
+            for place, each in enumerate(self.bases)
         ]
         shape = ProgramShape(len(self.lists), count, len(plan.terms), below_only, self.pulled_lists)
         return VectorProgram(
             np.array(words, dtype=np.uint32),
             shape,
             tuple(bases),
-            tuple(self.steps),
+            tuple(steps),
+            summed,
+            direct,
             tuple(times for _, times in plan.terms),
             len(self.weights),
             tuple(self.loops),
             tuple(self.pulled),
         )
+
+    # ------------------------------------------------------------------ summed lists
+    def _summed_lists(self) -> tuple[SummedList, ...]:
+        """Lists two steps away, along each relationship once, whose vector is only summed."""
+        of_starts = {self.words[at + 2]: at for at, _ in self.steps if self.words[at] == _START}
+        found = []
+        for at, source in self.steps:
+            if self.words[at] != _PUSH or source not in of_starts:
+                continue
+            of_list, start = self.words[at + 2], of_starts[source]
+            uses = [own for own, _ in self.steps if own != at and of_list in self._lists_of(own)]
+            sums = tuple(each for each in uses if self.words[each] == _SUM)
+            is_plain = not self.words[at + 6] and not self.words[start + 4]
+            has_source = self.words[at + 3] == self.words[start + 1]
+            is_summed = len(sums) == len(uses) <= MAX_SUMS and not any(map(self._pulls, sums))
+            if is_plain and has_source and is_summed and self.lists.count(of_list) == 1:
+                found.append(SummedList(of_list, start, at, sums))
+        return tuple(found)
+
+    def _direct_sums(self, summed: tuple[SummedList, ...]) -> tuple[DirectSums, ...]:
+        """Lists of the pin's neighbours that need no table: vectors are summed as they are."""
+        pushes, found = {each.push for each in summed}, []
+        for at, _ in self.steps:
+            if self.words[at] != _START or self.words[at + 4]:
+                continue
+            of_list = self.words[at + 2]
+            uses = [own for own, _ in self.steps if own != at and of_list in self._lists_of(own)]
+            sums = tuple(each for each in uses if each not in pushes)
+            if len(sums) <= MAX_SUMS and all(map(self._is_plain, sums)):
+                found.append(DirectSums(at, sums))
+        return tuple(found)
+
+    def _is_plain(self, at: int) -> bool:
+        """True for a sum of one vector itself."""
+        words = self.words
+        return words[at] == _SUM and words[at + 2 : at + 5 : 2] == [1, 1] and not self._pulls(at)
+
+    def _lists_of(self, at: int) -> list[int]:
+        """The lists that an instruction reads or writes."""
+        words, what = self.words, self.words[at]
+        if what == _SUM:
+            pulled = [self.lists[words[self._rest(at) + 1]]] if self._pulls(at) else []
+            return [words[at + 1], *pulled]
+        if what == _PUSH:
+            return [words[at + 2], words[at + 4]]
+        return [words[at + 2], *([self.lists[words[at + 3]]] if what == _PULL else [])]
+
+    def _rest(self, at: int) -> int:
+        return at + 3 + 2 * self.words[at + 2]
+
+    def _pulls(self, at: int) -> bool:
+        return bool(self.words[self._rest(at)])
+
+    @staticmethod
+    def _use_of(place: int, summed: tuple[SummedList, ...], used: set[int]) -> ListUse:
+        if any(each.list == place for each in summed):
+            return ListUse.SUMS
+        return ListUse.TABLE if place in used else ListUse.SIZE
 
     # ------------------------------------------------------------------ vectors
     def _sized(self, most: int, total: int) -> _Size:

@@ -166,14 +166,16 @@ def plan_vectors(
         graph: What is known of the data graph.
         shape: Sizes for the cost model.
     """
-    chosen = _cheapest(own, graph, shape)
+    chosen = _cheapest(own, graph, shape, {})
     if chosen is None:
         return None
     terms: dict[Rooted, int] = defaultdict(int)
+    known = _costs_of(list(chosen.terms), shape)  # what other patterns share costs nothing more
     for each, times in patterns:
-        choice = _cheapest(each, graph, shape)
+        choice = _cheapest(each, graph, shape, known)
         if choice is None:
             return None
+        known |= _costs_of(list(choice.terms), shape)
         for rooted, count in choice.terms.items():
             terms[rooted] += times * count
     kept = tuple((rooted, times) for rooted, times in terms.items() if times)
@@ -201,7 +203,9 @@ class _Choice:
     terms: Counter[Rooted]
 
 
-def _cheapest(pattern: Pattern, graph: Multiplicities, shape: GraphShape) -> _Choice | None:
+def _cheapest(
+    pattern: Pattern, graph: Multiplicities, shape: GraphShape, known: Mapping[object, float]
+) -> _Choice | None:
     core = core_of(pattern)
     if len(core) == 1:
         only = Rooted((), _weights_of(pattern, set(core))[core[0]])
@@ -211,7 +215,8 @@ def _cheapest(pattern: Pattern, graph: Multiplicities, shape: GraphShape) -> _Ch
         terms = rooted_terms(pattern, pins, graph, shape)
         if terms is None:
             continue
-        cost = _cost_of(list(terms), shape)
+        costs = _costs_of(list(terms), shape)
+        cost = sum(each for key, each in costs.items() if key not in known)
         if cost < least:
             best, least = _Choice(pins, terms), cost
     return best
@@ -362,12 +367,17 @@ def _size_of(vector: Vector, shape: GraphShape) -> float:
 
 
 def _cost_of(terms: Sequence[Rooted], shape: GraphShape) -> float:
-    """Estimated entries that are read for all pinned nodes; equal vectors are made once."""
+    """Estimated entries that are read for all pinned nodes."""
+    return shape.nodes * sum(_costs_of(terms, shape).values())
+
+
+def _costs_of(terms: Sequence[Rooted], shape: GraphShape) -> dict[object, float]:
+    """Estimated entries that are read per pinned node; equal vectors are made once."""
     known: dict[object, float] = {}
     for vector in {each for term in terms for each in term.sums}:
         # Weights are applied while the root's vector is summed, by any number of terms at once.
         _add_costs(vector._replace(weight=None), shape, known)
-    return shape.nodes * sum(known.values())
+    return known
 
 
 def _add_costs(vector: Vector, shape: GraphShape, known: dict[object, float]) -> None:
@@ -382,4 +392,4 @@ def _add_costs(vector: Vector, shape: GraphShape, known: dict[object, float]) ->
         _add_costs(each.source, shape, known)
         step = shape.step(below=each.source.below, from_below=vector.below)
         known[base, each] = size * step
-    known["read", vector] = size
+    known["read", vector if vector.pulls else base] = size
