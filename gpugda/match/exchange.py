@@ -161,10 +161,17 @@ class Times:
     expected: float
     alone: Runs = field(default_factory=Runs)
     divided: dict[int, Runs] = field(default_factory=dict)
+    places: int = 0
 
     def note(self, seconds: float, parts: int) -> None:
         """Records a run with so many tasks per place; 0 for one on one place."""
         (self.divided.setdefault(parts, Runs()) if parts else self.alone).note(seconds)
+
+    def took_part(self, places: int) -> None:
+        """Records how many places ran tasks; more than before make what is known obsolete."""
+        if places > self.places:
+            self.places = places
+            self.divided.clear()
 
     @property
     def least_divided(self) -> float:
@@ -326,6 +333,11 @@ class TaskLog:
             progress.leave(0)
         self._received += 1
 
+    @property
+    def places(self) -> int:
+        """The number of places that have completed tasks."""
+        return len(self._runs)
+
     def described(self) -> str:
         """What each place did."""
         parts = [f"{name}: {each} in {self._busy[name]:.3g} s" for name, each in self._runs.items()]
@@ -445,7 +457,7 @@ class Exchange:
         whole, times = self._task(plan, masks, Count(), deadline), self._times(plan, masks)
         parts, started = self._tasks_per_place(plan, times), time.perf_counter()
         if parts:
-            found = _sum(self._divided(whole, report, parts))
+            found = _sum(self._divided(whole, report, times, parts))
         else:
             found = self._matcher.count(plan, masks, report, deadline)
         times.note(time.perf_counter() - started, parts)
@@ -459,7 +471,7 @@ class Exchange:
         times = self._times(plan, Masks({}, {}))
         # Shares are equal, and each weighs all nodes first, so that few tasks are best.
         parts, started = self._tasks_per_place(plan, times, 1), time.perf_counter()
-        found = self._shared(plan, counted, report, deadline, parts)
+        found = self._shared(plan, counted, report, deadline, times, parts)
         if found is not None:
             times.note(time.perf_counter() - started, parts)
         return found
@@ -470,6 +482,7 @@ class Exchange:
         counted: SharedCount,
         report: StrategyReport,
         deadline: float | None,
+        times: Times,
         parts: int,
     ) -> int | None:
         assert isinstance(self._matcher, Engine)
@@ -479,7 +492,7 @@ class Exchange:
         shares = [Share(number, count) for number in range(count)]
         tasks = [ShareTask(self._matcher.name, counted, each, until) for each in shares]
         try:
-            found = _sum(self._answers(tasks, pins_text(plan), report, until))
+            found = _sum(self._answers(tasks, pins_text(plan), report, until, times))
         except MemoryLimitError:
             return None
         return found if counted.wraps is None else found % counted.wraps
@@ -495,7 +508,7 @@ class Exchange:
         """See `Matcher.groups`: the caller merges equal groups of different tasks."""
         whole, times = self._task(plan, masks, need, deadline), self._times(plan, masks)
         parts, started = self._tasks_per_place(plan, times), time.perf_counter()
-        found = self._chunks(whole, report, parts)
+        found = self._chunks(whole, report, times, parts)
         if isinstance(need, Groups):
             yield from found
             times.note(time.perf_counter() - started, parts)
@@ -504,12 +517,14 @@ class Exchange:
             yield from timed(found, seconds.append)
             times.note(sum(seconds), parts)
 
-    def _chunks(self, whole: Task, report: StrategyReport, parts: int) -> Generator[Embeddings]:
+    def _chunks(
+        self, whole: Task, report: StrategyReport, times: Times, parts: int
+    ) -> Generator[Embeddings]:
         if not parts:
             yield from whole.chunks(self._matcher, report)
             return
         seed = seed_of(whole.plan)
-        with closing(self._divided(whole, report, parts)) as answers:
+        with closing(self._divided(whole, report, times, parts)) as answers:
             for chunks in answers:
                 assert not isinstance(chunks, int)
                 for chunk in chunks:
@@ -535,20 +550,28 @@ class Exchange:
         )
         return self._places.limits.parts_for(times, first) if pays else 0
 
-    def _divided(self, whole: Task, report: StrategyReport, parts: int) -> Generator[Answer]:
+    def _divided(
+        self, whole: Task, report: StrategyReport, times: Times, parts: int
+    ) -> Generator[Answer]:
         seed, until = seed_of(whole.plan), _until(whole.deadline)
         tasks = [
             replace(whole, masks=_with(whole.masks, seed, each), deadline=until)
             for each in self._parts(whole.plan.bound, whole.masks, seed, parts * self._places.count)
         ]
-        return self._answers(tasks, seeds_text(whole.plan), report, until)
+        return self._answers(tasks, seeds_text(whole.plan), report, until, times)
 
     def _answers(
-        self, tasks: Sequence[AnyTask], said: str, report: StrategyReport, until: float
+        self,
+        tasks: Sequence[AnyTask],
+        said: str,
+        report: StrategyReport,
+        until: float,
+        times: Times,
     ) -> Generator[Answer]:
         running = self._places.run(Division(tasks, self._graph, said, report, until))
         with closing(running.answers()) as answers:
             yield from answers
+        times.took_part(running.log.places)
         report.steps.append(f"exchange: {said} in {len(tasks)} tasks; {running.log.described()}")
 
     def _parts(

@@ -149,6 +149,17 @@ def test_a_first_run_that_compiles_says_nothing():
     assert decided(times, alone=0.005, divided=0.04) == [False] * 8
 
 
+def test_runs_before_all_places_are_ready_do_not_count():
+    times = Times(0.3)
+    for places, seconds in ((1, 9.0), (1, 8.0), (2, 0.2)):
+        times.took_part(places)
+        times.note(seconds, ExchangeLimits().parts_for(times))
+    assert times.least_divided == 0.2
+    assert [each.count for each in times.divided.values()] == [1]
+    times.took_part(1)  # a place is busy elsewhere
+    assert times.divided
+
+
 def test_a_long_pattern_is_not_tried_on_one_device():
     assert decided(Times(30.0), alone=9.0, divided=5.0) == [True] * 8
 
