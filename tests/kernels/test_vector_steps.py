@@ -39,7 +39,7 @@ def test_totals_beyond_64_bits(context, workspace):
     workspace.fill(weights, (1 << 63) + 1)
     words = np.array([END, 1, 0, 0, *[0] * FACTORS], dtype=np.uint32)
     shape = ProgramShape(0, 0, 1, below_only=False)
-    program = VectorProgram(words, shape, (), (), (1,), 1, (), ())
+    program = VectorProgram(words, shape, (), (), (), (), (1,), 1, (), ())
     low, high = totals_of(run_on(workspace, device_graph), lists, program, weights, 4)
     device_graph.close()
     assert sum(low) + (sum(high) << 64) == 5 * ((1 << 63) + 1)

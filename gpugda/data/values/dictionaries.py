@@ -274,10 +274,13 @@ def encode_strings(array: pa.Array) -> tuple[NDArray[np.int32], StringDictionary
 
 def _encoded_few(array: pa.Array) -> tuple[NDArray[np.int32], StringDictionary]:
     texts = array.to_pylist()
-    distinct = sorted({text for text in texts if text is not None})
+    places = {text: place for place, text in enumerate(texts) if text is not None}
+    distinct = sorted(places)
     codes = {text: code for code, text in enumerate(distinct)}
     found = np.array([codes.get(text, 0) for text in texts], dtype=np.int32)
-    return found, StringDictionary(pa.array(distinct, array.type))
+    # Arrow loads pandas to make an array of a list.
+    taken = arrow_numbers(np.array([places[text] for text in distinct], dtype=np.int32))
+    return found, StringDictionary(array.take(taken))
 
 
 def merge_strings(

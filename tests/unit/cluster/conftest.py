@@ -27,7 +27,7 @@ def client(cluster):
 @pytest.fixture
 def divided(monkeypatch):
     """Every pattern is divided, none is found by a walk on the host."""
-    monkeypatch.setattr(exchange, "LIMITS", ExchangeLimits(min_seconds=0.0, parts=8))
+    monkeypatch.setattr(exchange, "LIMITS", ExchangeLimits(min_seconds=0.0, parts=8, first=2))
     monkeypatch.setattr("gpugda.match.extend.strategy.ExtendStrategy.walked_pairs", 0)
 
 

@@ -289,7 +289,7 @@ from gpugda.match import exchange
 from gpugda.match.extend.strategy import ExtendStrategy
 
 def main():
-    exchange.LIMITS = exchange.ExchangeLimits(min_seconds=0.0)
+    exchange.LIMITS = exchange.ExchangeLimits(min_seconds=0.0, first=2)
     ExtendStrategy.walked_pairs = 0
     ends = np.random.default_rng(5).integers(60, size=(2, 400))
     graph = gpugda.graph(None, {"source": ends[0], "target": ends[1], "type": ["R"] * 400})
