@@ -73,6 +73,8 @@ class BatchArrays(NamedTuple):
         registers: ``uint32``, `REGISTER_WORDS` for each pinned node of a batch, zero likewise.
         totals: ``uint64``, per group and term.
         highs: ``uint32``, one per total: multiples of 2**64 that belong to it.
+        marks: ``uint32[groups][nodes]``, zero before and after: scratch of groups that sum vectors.
+        taken: ``uint32[1]``: counts the chunks that groups have taken.
     """
 
     program: DeviceArray
@@ -83,6 +85,8 @@ class BatchArrays(NamedTuple):
     registers: DeviceArray
     totals: DeviceArray
     highs: DeviceArray
+    marks: DeviceArray
+    taken: DeviceArray
 
 
 def _places(nodes: int) -> NDArray[np.int64]:

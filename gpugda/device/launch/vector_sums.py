@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.launch.vector_batches import BatchArrays
-    from gpugda.device.memory.buffers import DeviceArray, Workspace
+    from gpugda.device.memory.buffers import Workspace
 
-__all__ = ["MAX_SUMS", "DirectSums", "SumScratch", "SummedList", "VectorSumKernels"]
+__all__ = ["MAX_SUMS", "DirectSums", "SummedList", "VectorSumKernels"]
 
 MAX_SUMS = 3
 """Sums of a list, of ``vector_sums.cl``."""
@@ -50,20 +50,6 @@ class DirectSums(NamedTuple):
 
     start: int
     sums: tuple[int, ...]
-
-
-class SumScratch(NamedTuple):
-    """What groups need beside the arrays of a batch.
-
-    Args:
-        groups: The number of groups.
-        marks: ``uint32[groups][nodes]``, zero before and after.
-        counters: ``uint32[1]``: counts the chunks taken.
-    """
-
-    groups: int
-    marks: DeviceArray
-    counters: DeviceArray
 
 
 class VectorSumKernels:
@@ -115,7 +101,6 @@ class VectorSumKernels:
         first: int,
         chunks: range,
         arrays: BatchArrays,
-        scratch: SumScratch,
     ) -> None:
         """Sums the vectors of pinned nodes of a batch.
 
@@ -126,13 +111,13 @@ class VectorSumKernels:
             first: The first pinned node of the batch.
             chunks: Some of those of the list in the batch.
             arrays: Those of the batch.
-            scratch: Of the groups.
         """
         bounds, all_chunks = arrays.tables.bounds[summed.list], arrays.tables.all_chunks
         sums = (*summed.sums, *[0] * (MAX_SUMS - len(summed.sums)))
         what = lists.nodes, first, summed.start, summed.push, len(summed.sums), *sums
-        workspace.fill(scratch.counters, 0)
+        workspace.fill(arrays.taken, 0)
         of_chunks = bounds, all_chunks, chunks.start, len(chunks)
-        more = arrays.program, arrays.weights, arrays.registers, *scratch[1:]
-        groups = min(scratch.groups, len(chunks))
-        self._sum.launch_groups(groups, *lists.arguments, *what, *of_chunks, *more)
+        more = arrays.program, arrays.weights, arrays.registers
+        groups = min(arrays.marks.count // lists.nodes, len(chunks))
+        own = arrays.marks, arrays.taken
+        self._sum.launch_groups(groups, *lists.arguments, *what, *of_chunks, *more, *own)

@@ -12,7 +12,7 @@ from gpugda.device.launch.vector_batches import (
     BatchArrays,
     VectorBatchKernels,
 )
-from gpugda.device.launch.vector_sums import SumScratch, VectorSumKernels
+from gpugda.device.launch.vector_sums import VectorSumKernels
 from gpugda.match.special.tasks import groups_with_scratch, scratch_words
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.launch.vector_batches import Tables
-    from gpugda.device.memory.buffers import DeviceArray, Workspace
+    from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.count.program import VectorProgram
     from gpugda.match.run import Run
 
@@ -83,16 +83,17 @@ def counted_in_batches(
     """
     workspace, shape, context = run.workspace, program.shape, run.graph.context
     kernels, sums = VectorBatchKernels(context), VectorSumKernels(context)
-    scratch = _scratch(run, sums, lists.nodes) if program.summed else None
-    if program.summed and scratch is None:
+    groups = groups_with_scratch(run, lists.nodes, sums.max_groups) if program.summed else 0
+    if program.summed and not groups:
         return None
+    marks = workspace.allocate(max(1, groups * lists.nodes), np.uint32, "marks of nodes")
     tables = kernels.tables(workspace, lists, program.lists, longest, run.share)
     room = scratch_words(run)
     batches = list(_batches(tables, program, min(room, _BATCH_WORDS)))
     most = max(each.words for each in batches)
     if most > room:
         tables.release(workspace)
-        _release(workspace, scratch)
+        workspace.release(marks)
         return None
     pins = max(len(each.pins) for each in batches)
     totals = kernels.groups * shape.terms
@@ -106,6 +107,8 @@ def counted_in_batches(
         workspace.allocate(pins * REGISTER_WORDS, np.uint32, "sums of vectors"),
         workspace.allocate(totals, np.uint64, "sums"),
         workspace.allocate(totals, np.uint32, "carried sums"),
+        marks,
+        workspace.allocate(1, np.uint32, "chunks taken"),
     )
     for each in arrays[4:]:
         workspace.fill(each, 0)
@@ -114,37 +117,19 @@ def counted_in_batches(
             context.finish()
             run.check_deadline()
         if batch.has_work:
-            _run(run, kernels, sums, scratch, lists, program, batch, number, arrays)
+            _run_steps(kernels, lists, program, batch, number, arrays)
+            _run_sums(run, sums, lists, program, batch, arrays)
         if batch.has_work or not shape.below_only:
             kernels.finish(lists.nodes, batch.pins, run.share, batch.words, shape, arrays)
     low = workspace.download(arrays.totals).tolist()
     high = workspace.download(arrays.highs).tolist()
     tables.release(workspace)
-    _release(workspace, scratch)
     workspace.release(*arrays[3:])
     return low, high
 
 
-def _scratch(run: Run, sums: VectorSumKernels, nodes: int) -> SumScratch | None:
-    """Scratch for summed lists; None without room."""
-    groups = groups_with_scratch(run, nodes, sums.max_groups)
-    if not groups:
-        return None
-    marks = run.workspace.allocate(groups * nodes, np.uint32, "marks of nodes")
-    run.workspace.fill(marks, 0)
-    return SumScratch(groups, marks, run.workspace.allocate(1, np.uint32, "chunks taken"))
-
-
-def _release(workspace: Workspace, scratch: SumScratch | None) -> None:
-    if scratch is not None:
-        workspace.release(*scratch[1:])
-
-
-def _run(
-    run: Run,
+def _run_steps(
     kernels: VectorBatchKernels,
-    sums: VectorSumKernels,
-    scratch: SumScratch | None,
     lists: RankedLists,
     program: VectorProgram,
     batch: _Batch,
@@ -155,16 +140,25 @@ def _run(
         chunks = None if of_list is None else batch.chunks[of_list]
         if chunks is None or chunks:
             kernels.run(lists, place, chunks, batch.pins, number, program.shape, arrays)
+
+
+def _run_sums(
+    run: Run,
+    kernels: VectorSumKernels,
+    lists: RankedLists,
+    program: VectorProgram,
+    batch: _Batch,
+    arrays: BatchArrays,
+) -> None:
     for each in program.direct:
-        sums.direct(lists, each, batch.pins, run.share, arrays)
+        kernels.direct(lists, each, batch.pins, run.share, arrays)
     for summed in program.summed:
         chunks = batch.chunks[summed.list]
         for begin in range(chunks.start, chunks.stop, _CHUNKS_TOGETHER):
             run.graph.context.finish()
             run.check_deadline()
             some = range(begin, min(begin + _CHUNKS_TOGETHER, chunks.stop))
-            assert scratch is not None
-            sums.run(run.workspace, lists, summed, batch.pins.start, some, arrays, scratch)
+            kernels.run(run.workspace, lists, summed, batch.pins.start, some, arrays)
 
 
 def _batches(tables: Tables, program: VectorProgram, most: int) -> Iterator[_Batch]:
