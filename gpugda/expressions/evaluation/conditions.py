@@ -147,9 +147,6 @@ def _membership(evaluator: Evaluator, node: ast.Binary) -> Truth:
             found = [equal(left.operand, item.operand, row_count, cache) for item in items]
             return with_faults(reduce(logic.or_, found), left, *items)
     left, right = _pair(evaluator, node.left, node.right)
-    if isinstance(right.operand, Constant) and isinstance(right.operand.value, dict):
-        fault = evaluator.mismatch(right.operand, node.right.span, "expected a list but was")
-        return Truth(False, False, (*left.faults, *right.faults, fault))
     truth = is_in(left.operand, right.operand, row_count, cache)
     return with_faults(truth, _left_of_in(evaluator, left, right), right)
 
