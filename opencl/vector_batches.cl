@@ -35,7 +35,6 @@
 #include "vector_sums.h"
 
 #define SUMS_AT_ONCE 4
-#define HASH 2654435761u
 #define FILTER_HASH 2246822519u
 #define FILTER_BITS 3 /* 1 << FILTER_BITS bits per slot */
 #define FILTER_SLOTS (32 >> FILTER_BITS)

@@ -22,7 +22,6 @@
 
 #define MAX_SUMS 3
 #define REGISTERS_OF_SUM 4
-#define HASH 2654435761u
 #define COUNTS 0
 #define HASHES 1
 #define TAKES 2

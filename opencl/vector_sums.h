@@ -1,5 +1,6 @@
-/* Sizes of vector_sums.cl, by which vector_batches.cl divides its work into chunks. Included after
+/* What vector_sums.cl and vector_batches.cl share: sizes by which work is divided into chunks, hashes, sums. Included after
    vector_program.h. */
+#define HASH 2654435761u
 #define CHUNK 1024 /* slots that a group reads */
 #define MAX_SLOTS 4096u /* of a hash table in local memory */
 #define MOST_HASHED (3 * MAX_SLOTS / 4)

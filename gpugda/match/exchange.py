@@ -156,7 +156,14 @@ class Runs:
 
 @dataclass(slots=True)
 class Times:
-    """Seconds of a pattern: expected, on one place, and on several by the tasks per place."""
+    """Seconds of a pattern.
+
+    Args:
+        expected: Expected seconds on one place.
+        alone: Runs on one place.
+        divided: Runs on several, by the tasks per place.
+        places: The most places that took part in one of these.
+    """
 
     expected: float
     alone: Runs = field(default_factory=Runs)
@@ -198,7 +205,7 @@ class Times:
             return True
         if self.alone.count < _TRIALS:
             return best >= _SURE_SECONDS
-        is_tried = parts in self.divided and self.divided[parts].count >= _TRIALS
+        is_tried = self.divided.get(parts, Runs()).count >= _TRIALS
         return best < self.alone.seconds * (1 if is_tried else _UNLIKELY)
 
 

@@ -12,7 +12,7 @@ from gpugda.device.launch.vector_steps import MAX_REGISTERS, TERM_WORDS, ListUse
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,8 +45,8 @@ class Tables(NamedTuple):
         chunks: ``uint64[lists][places]``: sums of chunks, of this and earlier lists.
         before: ``uint64[lists][nodes + 1]``: the sums of slots, on the device.
         all_chunks: ``uint32[chunks][2]``, on the device: pinned node, and first slot.
-        bounds: Per list, ``uint32[nodes]`` on the device: upper bounds of the two-paths of each
-            pinned node; None if the list is not only summed.
+        bounds: Of each list that is only summed, ``uint32[nodes]`` on the device: upper bounds of
+            the two-paths of each pinned node.
     """
 
     places: NDArray[np.int64]
@@ -54,11 +54,11 @@ class Tables(NamedTuple):
     chunks: NDArray[np.uint64]
     before: DeviceArray
     all_chunks: DeviceArray
-    bounds: tuple[DeviceArray | None, ...]
+    bounds: Mapping[int, DeviceArray]
 
     def release(self, workspace: Workspace) -> None:
         """Releases its arrays on the device."""
-        workspace.release(self.before, self.all_chunks, *filter(None, self.bounds))
+        workspace.release(self.before, self.all_chunks, *self.bounds.values())
 
 
 class BatchArrays(NamedTuple):
@@ -151,7 +151,8 @@ class VectorBatchKernels:
             self._measured(lists, bases, number, longest, share, bounds, sizes)
             sums, sums_of = (self._sums.run(workspace, each, 0, nodes) for each in sizes)
             workspace.copy(sums, before, number * (nodes + 1))
-            slots[number] = self._picked(workspace, sums, len(places))
+            if bases[number].use is not ListUse.SIZE:
+                slots[number] = self._picked(workspace, sums, len(places))
             chunks[number] = self._picked(workspace, sums_of, len(places))
             workspace.release(sums)
             sums_of_chunks.append(sums_of)
@@ -161,15 +162,10 @@ class VectorBatchKernels:
             done = sum(counts[:number])
             self._write_chunks(counts[number], sums_of, nodes, counts[number], all_chunks, done)
             chunks[number] += np.uint64(done)
-        uses = [each.use for each in bases]
-        for number, use in enumerate(uses):
-            if use is ListUse.SIZE:
-                slots[number] = 0
-        of_sums = [use is ListUse.SUMS for use in uses]
-        others = (each for each, is_kept in zip(bounds, of_sums, strict=True) if not is_kept)
+        summed = {n: bounds[n] for n, base in enumerate(bases) if base.use is ListUse.SUMS}
+        others = (each for n, each in enumerate(bounds) if n not in summed)
         workspace.release(*sizes, *others, *sums_of_chunks)
-        kept = (each if is_kept else None for each, is_kept in zip(bounds, of_sums, strict=True))
-        return Tables(places, slots, chunks, before, all_chunks, tuple(kept))
+        return Tables(places, slots, chunks, before, all_chunks, summed)
 
     def _picked(self, workspace: Workspace, sums: DeviceArray, count: int) -> NDArray[np.uint64]:
         picked = workspace.allocate(count, np.uint64, "sums of slots")

@@ -52,6 +52,11 @@ class DirectSums(NamedTuple):
     sums: tuple[int, ...]
 
 
+def _sum_words(sums: tuple[int, ...]) -> tuple[int, ...]:
+    """The number of sums, and the positions of as many as kernels take."""
+    return (len(sums), *sums, *[0] * (MAX_SUMS - len(sums)))
+
+
 class VectorSumKernels:
     """Adds the sums of vectors to the registers of pinned nodes.
 
@@ -87,8 +92,7 @@ class VectorSumKernels:
             share: A number, and of how many.
             arrays: Those of the batch.
         """
-        sums = (*summed.sums, *[0] * (MAX_SUMS - len(summed.sums)))
-        what = lists.nodes, pins.start, pins.stop, *share, summed.start, len(summed.sums), *sums
+        what = lists.nodes, pins.start, pins.stop, *share, summed.start, *_sum_words(summed.sums)
         groups = -(-len(pins) // _TEAMS)
         more = arrays.program, arrays.weights, arrays.registers
         self._direct.launch_groups(groups, *lists.arguments, *what, *more)
@@ -113,8 +117,7 @@ class VectorSumKernels:
             arrays: Those of the batch.
         """
         bounds, all_chunks = arrays.tables.bounds[summed.list], arrays.tables.all_chunks
-        sums = (*summed.sums, *[0] * (MAX_SUMS - len(summed.sums)))
-        what = lists.nodes, first, summed.start, summed.push, len(summed.sums), *sums
+        what = lists.nodes, first, summed.start, summed.push, *_sum_words(summed.sums)
         workspace.fill(arrays.taken, 0)
         of_chunks = bounds, all_chunks, chunks.start, len(chunks)
         more = arrays.program, arrays.weights, arrays.registers

@@ -224,7 +224,7 @@ class _Encoder:
             if self.words[at] != _PUSH or source not in of_starts:
                 continue
             of_list, start = self.words[at + 2], of_starts[source]
-            uses = [own for own, _ in self.steps if own != at and of_list in self._lists_of(own)]
+            uses = self._uses_of(of_list, at)
             sums = tuple(each for each in uses if self.words[each] == _SUM)
             is_plain = not self.words[at + 6] and not self.words[start + 4]
             has_source = self.words[at + 3] == self.words[start + 1]
@@ -239,12 +239,16 @@ class _Encoder:
         for at, _ in self.steps:
             if self.words[at] != _START or self.words[at + 4]:
                 continue
-            of_list = self.words[at + 2]
-            uses = [own for own, _ in self.steps if own != at and of_list in self._lists_of(own)]
+            uses = self._uses_of(self.words[at + 2], at)
             sums = tuple(each for each in uses if each not in pushes)
             if len(sums) <= MAX_SUMS and all(map(self._is_plain, sums)):
                 found.append(DirectSums(at, sums))
         return tuple(found)
+
+    def _uses_of(self, of_list: int, made_at: int) -> list[int]:
+        """The instructions that read or write a list, but the one that makes it."""
+        steps = (at for at, _ in self.steps if at != made_at)
+        return [at for at in steps if of_list in self._lists_of(at)]
 
     def _is_plain(self, at: int) -> bool:
         """True for a sum of one vector itself."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -53,8 +53,6 @@ __all__ = [
     "totals_of",
 ]
 
-_Some: TypeAlias = "tuple[VectorProgram, ...]"
-
 _MAX_LINKS_IF_PARALLEL = 6
 _MAX_PARTITIONS, _MAX_PATTERNS = 4_000, 64
 _WORK_PER_LAUNCH = 1 << 24
@@ -70,19 +68,15 @@ class VectorCount(NamedTuple):
     Args:
         plan: The plan.
         programs: Its programs.
-        by_pins: Those of the products whose vectors start at a pinned node; shares divide them.
-        by_weights: Those of the other products, which are counted at once.
         links: The link that all relationships match.
-        longest: Upper bound of the entries of a node in both directions.
+        bounds: Those by which the programs' numbers fit.
         text: What is pinned, and how many steps vectors take.
     """
 
     plan: VectorPlan
     programs: tuple[VectorProgram, ...]
-    by_pins: tuple[VectorProgram, ...]
-    by_weights: tuple[VectorProgram, ...]
     links: CommonLink
-    longest: int
+    bounds: Bounds
     text: str
 
     @property
@@ -110,7 +104,7 @@ class VectorCount(NamedTuple):
             try:
                 with run.workspace.reclaiming(MemoryLimitError):
                     counts = [
-                        count_program(replace(run, share=part), lists, each, self.longest)
+                        count_program(replace(run, share=part), lists, each, self.bounds.longest)
                         for each, part in self._shared(share)
                     ]
             except MemoryLimitError:
@@ -124,9 +118,16 @@ class VectorCount(NamedTuple):
         if share == WHOLE:
             yield from ((each, WHOLE) for each in self.programs)
             return
-        yield from ((each, share) for each in self.by_pins)
+        yield from ((each, share) for each in self._of_products(with_vectors=True))
         if share.does_rest:
-            yield from ((each, WHOLE) for each in self.by_weights)
+            yield from ((each, WHOLE) for each in self._of_products(with_vectors=False))
+
+    def _of_products(self, *, with_vectors: bool) -> tuple[VectorProgram, ...]:
+        """The programs of products with vectors, which shares divide, or of the others."""
+        terms = tuple(each for each in self.plan.terms if bool(each[0].sums) == with_vectors)
+        found = _programs(replace(self.plan, terms=terms), self.bounds, self.links)
+        assert found is not None  # as the numbers of all products fit
+        return found
 
 
 def chosen_vectors(plan: Plan, graph: DataGraph, intersection: str) -> VectorCount | None:
@@ -163,7 +164,7 @@ def find_vectors(bound: BoundQuery, graph: DataGraph) -> VectorCount | None:
     asked = tuple(Link(each.source, each.target, each.directed) for each in bound.relationships)
     known = _multiplicities(links, graph)
     plan = _planned(nodes, asked, known, _shape(links, graph))
-    if plan is None:
+    if plan is None or not plan.terms:
         return None
     bounds = _bounds(links, graph)
     programs = _programs(plan, bounds, links)
@@ -172,23 +173,14 @@ def find_vectors(bound: BoundQuery, graph: DataGraph) -> VectorCount | None:
         programs = _programs(plan, bounds, links)
     if programs is None:
         return None
-    text = _text(bound, plan)
-    return VectorCount(plan, *programs, links, bounds.longest, text)
+    return VectorCount(plan, programs, links, bounds, _text(bound, plan))
 
 
 def _programs(
     plan: VectorPlan, bounds: Bounds, links: CommonLink
-) -> tuple[_Some, _Some, _Some] | None:
-    """All programs, those of products with vectors, and the others; None if numbers do not fit."""
-    has_sums = tuple(each for each in plan.terms if each[0].sums)
-    others = tuple(each for each in plan.terms if not each[0].sums)
-    programs, by_pins, by_weights = (
-        _encoded(replace(plan, terms=terms), bounds, undirected=links.undirected) if terms else ()
-        for terms in (plan.terms, has_sums, others)
-    )
-    if not programs or by_pins is None or by_weights is None:
-        return None
-    return programs, by_pins, by_weights
+) -> tuple[VectorProgram, ...] | None:
+    """The programs of a plan; None if numbers do not fit."""
+    return _encoded(plan, bounds, undirected=links.undirected) if plan.terms else ()
 
 
 def _text(bound: BoundQuery, plan: VectorPlan) -> str:

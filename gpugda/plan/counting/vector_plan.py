@@ -27,7 +27,7 @@ from gpugda.plan.counting.quotients import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Set
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 __all__ = [
     "GraphShape",
@@ -170,12 +170,12 @@ def plan_vectors(
     if chosen is None:
         return None
     terms: dict[Rooted, int] = defaultdict(int)
-    known = _costs_of(list(chosen.terms), shape)  # what other patterns share costs nothing more
+    known = {**chosen.costs}  # what other patterns share costs nothing more
     for each, times in patterns:
         choice = _cheapest(each, graph, shape, known)
         if choice is None:
             return None
-        known |= _costs_of(list(choice.terms), shape)
+        known |= choice.costs
         for rooted, count in choice.terms.items():
             terms[rooted] += times * count
     kept = tuple((rooted, times) for rooted, times in terms.items() if times)
@@ -197,10 +197,11 @@ def _is_separable(pattern: Pattern) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """The pins of one pattern, and how often each product counts."""
+    """The pins of one pattern, how often each product counts, and what each part of them costs."""
 
     pins: tuple[int, ...]
     terms: Counter[Rooted]
+    costs: Mapping[object, float]
 
 
 def _cheapest(
@@ -209,16 +210,16 @@ def _cheapest(
     core = core_of(pattern)
     if len(core) == 1:
         only = Rooted((), _weights_of(pattern, set(core))[core[0]])
-        return _Choice((), Counter([only]))
+        return _Choice((), Counter([only]), {})
     best, least = None, float("inf")
     for pins in _pinned_sets(core):
         terms = rooted_terms(pattern, pins, graph, shape)
         if terms is None:
             continue
-        costs = _costs_of(list(terms), shape)
+        costs = _costs_of(terms, shape)
         cost = sum(each for key, each in costs.items() if key not in known)
         if cost < least:
-            best, least = _Choice(pins, terms), cost
+            best, least = _Choice(pins, terms, costs), cost
     return best
 
 
@@ -366,12 +367,12 @@ def _size_of(vector: Vector, shape: GraphShape) -> float:
     return min(_size_of(vector.source, shape) * step, shape.nodes)
 
 
-def _cost_of(terms: Sequence[Rooted], shape: GraphShape) -> float:
+def _cost_of(terms: Iterable[Rooted], shape: GraphShape) -> float:
     """Estimated entries that are read for all pinned nodes."""
     return shape.nodes * sum(_costs_of(terms, shape).values())
 
 
-def _costs_of(terms: Sequence[Rooted], shape: GraphShape) -> dict[object, float]:
+def _costs_of(terms: Iterable[Rooted], shape: GraphShape) -> dict[object, float]:
     """Estimated entries that are read per pinned node; equal vectors are made once."""
     known: dict[object, float] = {}
     for vector in {each for term in terms for each in term.sums}:
